@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use mcp_client::{Negotiation, Revision};
 
@@ -28,6 +28,9 @@ pub(crate) struct Cli {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Common options")]
 pub(crate) struct Options {
+    /// The name of the command, for errors.
+    #[arg(skip)]
+    pub(crate) command: String,
     /// Print JSON.
     #[arg(long, global = true)]
     pub(crate) json: bool,
@@ -80,6 +83,16 @@ pub(crate) enum RevisionChoice {
     Stateless,
 
     Exactly(Revision),
+}
+
+impl Cli {
+    /// Reads the words of the process.
+    pub(crate) fn read() -> Result<Self, clap::Error> {
+        let matches = Self::command().try_get_matches()?;
+        let mut cli = Self::from_arg_matches(&matches)?;
+        cli.options.command = matches.subcommand_name().unwrap_or_default().to_owned();
+        Ok(cli)
+    }
 }
 
 impl RevisionChoice {
@@ -242,7 +255,8 @@ pub(crate) enum Command {
                       /readyz are for health checks. SIGTERM stops accepting calls and waits for running ones. SIGHUP reloads the \
                       file; if the file is invalid, the gateway keeps its configuration. With \"publicUrl\", clients must send a \
                       bearer token: the value of MCP_GATEWAY_TOKEN if it is set, otherwise a random token that is printed. Without \
-                      \"publicUrl\", they must send a token if MCP_GATEWAY_TOKEN is set. With \"cluster\" and \"publicUrl\", and \
+                      \"publicUrl\", they must send a token if MCP_GATEWAY_TOKEN is set. With \"auth\", they must send tokens of its issuer, or those \
+                      that it lists for single users. With \"cluster\" and \"publicUrl\", and \
                       without \"auth\", MCP_GATEWAY_TOKEN must be set. MCP_LOG selects what is logged."
     )]
     Serve {

@@ -28,14 +28,12 @@ mod target;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 use args::Cli;
 use failure::{Code, Failure};
 
 fn main() -> ExitCode {
     hidden::add_words(std::env::args_os().filter_map(|word| word.into_string().ok()));
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::read() {
         Ok(cli) => cli,
         Err(error) => {
             // If the terminal is closed, nothing can be reported.

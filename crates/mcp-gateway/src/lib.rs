@@ -51,7 +51,7 @@ mod upstream;
 mod watched;
 
 pub use catalog::Transform;
-pub use config::GatewayConfig;
+pub use config::{ClientToken, GatewayConfig, TokenSource};
 pub use gateway::{
     AccessPolicy, AccessRule, ClientLimits, Gateway, GatewayBuilder, ItemKind, Mount, MountStatus,
 };

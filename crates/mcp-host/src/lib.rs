@@ -65,6 +65,7 @@ mod suggestions;
 mod supervise;
 mod text;
 mod text_file;
+mod type_names;
 
 #[cfg(feature = "tls")]
 #[doc(hidden)]
@@ -100,3 +101,5 @@ pub use supervise::{
 pub use text::is_hidden as is_hidden_character;
 pub use text::printable;
 pub use text_file::read_text;
+#[doc(hidden)]
+pub use type_names::without_type_names;

@@ -6,7 +6,10 @@ use std::path::Path;
 
 use data_encoding::BASE64URL_NOPAD;
 use http::{HeaderValue, Uri};
-use mcp_auth::server::{Identity, Jwt, RequireBearer, Verify, require_bearer, static_tokens};
+use mcp_auth::server::{
+    Identity, Jwt, RequireBearer, StaticTokens, Verify, require_bearer, static_tokens,
+};
+use mcp_gateway::{ClientToken, TokenSource};
 use mcp_host::client_tls;
 use mcp_protocol::Service;
 use mcp_transport_http::{
@@ -20,6 +23,9 @@ use crate::failure::Failure;
 use crate::health::{CheckReady, Health};
 use crate::output;
 
+/// The issuer of the tokens that a configuration has. It is the same in all processes of a cluster.
+const USERS: &str = "mcp-gateway";
+
 /// How a command serves HTTP.
 pub(super) struct HttpSettings<'a> {
     /// The URL that clients use, if they are not on this machine. They need a token then.
@@ -27,13 +33,13 @@ pub(super) struct HttpSettings<'a> {
     /// The name of the setting of `public_url`, for errors.
     pub(super) public_url_setting: &'a str,
     pub(super) allowed_origins: &'a [String],
-    /// The URL of the authorization server that issues the tokens, and the scopes that every token needs.
-    pub(super) authorization: Option<(&'a str, &'a [String])>,
+    /// The tokens of the configuration, and the scopes that every token needs. Without them, all clients have the same token.
+    pub(super) authorization: Option<(TokenSource<'a>, &'a [String])>,
     /// A file with certificates of CAs to trust, for requests to the authorization server.
     pub(super) ca: Option<&'a Path>,
     /// The scopes that clients request when they sign in.
     pub(super) scopes_supported: Vec<String>,
-    /// The variable with the bearer token, if there is no authorization server.
+    /// The variable with the bearer token of all clients, if the configuration has no tokens.
     pub(super) token_variable: &'a str,
     /// The address of this process for other processes of the same gateway.
     pub(super) own_address: Option<&'a Uri>,
@@ -54,22 +60,16 @@ impl HttpSettings<'_> {
         cors(self.allowed_origins).map(drop)?;
         let setting = self.public_url_setting;
         let Some(url) = self.public_url else {
-            return match address.ip().is_loopback() {
-                true => Ok(()),
-                false => Err(Failure::usage(format!(
+            if !address.ip().is_loopback() {
+                return Err(Failure::usage(format!(
                     "{address}: other machines can reach this address; set {setting} to the URL that they use, \
                      such as https://mcp.example.com/mcp"
-                ))),
-            };
+                )));
+            }
+            return self.configured(&local_url(address)).map(drop);
         };
-        match self.authorization {
-            Some((issuer, _)) => {
-                self.bearer(url, self.jwt(issuer)?)?;
-            }
-            None => {
-                let verifier = static_tokens([("unused", Identity::new(url, "client"))]);
-                self.bearer(url, verifier.map_err(|error| problem(&error))?)?;
-            }
+        if self.configured(url)?.is_none() {
+            self.common(url, "unused")?;
         }
         if !url.trim_end_matches('/').ends_with("/mcp") {
             output::say(&format!(
@@ -77,6 +77,22 @@ impl HttpSettings<'_> {
             ));
         }
         Ok(())
+    }
+
+    /// Creates the layer that checks the tokens of the configuration; `None` if it has no tokens.
+    fn configured(&self, url: &str) -> Result<Option<RequireBearer>, Failure> {
+        let layer = match self.authorization {
+            None => return Ok(None),
+            Some((TokenSource::Issuer(issuer), _)) => self.bearer(url, self.jwt(issuer)?),
+            Some((TokenSource::Tokens(tokens), _)) => self.bearer(url, of_users(tokens)?),
+        };
+        layer.map(Some)
+    }
+
+    /// Creates the layer that requires the same token of all clients.
+    fn common(&self, url: &str, token: &str) -> Result<RequireBearer, Failure> {
+        let verifier = static_tokens([(token, Identity::new(url, "client"))]);
+        self.bearer(url, verifier.map_err(|error| problem(&error))?)
     }
 
     /// Creates the verifier of the tokens of an authorization server.
@@ -104,6 +120,31 @@ impl HttpSettings<'_> {
             .build()
             .map_err(|error| Failure::usage(format!("{setting}: {error}")))
     }
+}
+
+/// Creates the verifier of the tokens that a configuration has.
+///
+/// # Errors
+/// Two tokens are equal, a token cannot be sent, or a scope is not valid. The message names the user, and does not contain the token.
+pub(super) fn of_users(tokens: &[ClientToken]) -> Result<StaticTokens, Failure> {
+    let failed = |text: String| Failure::usage(text).about("/gateway/auth/tokens");
+    let mut known = Vec::new();
+    for token in tokens {
+        let subject = token.subject();
+        let identity = Identity::new(USERS, subject).with_scopes(&token.scopes().join(" "));
+        let mut scopes = token.scopes().iter();
+        if let Some(scope) = scopes.find(|scope| !identity.scopes().contains(scope)) {
+            return Err(failed(format!(
+                "{subject:?}: {scope:?} is not a scope; write one scope without spaces in each text"
+            )));
+        }
+        known.push((token.token(), identity));
+    }
+    static_tokens(known).map_err(|error| failed(error.to_string()))
+}
+
+fn local_url(address: SocketAddr) -> String {
+    format!("http://{address}/mcp")
 }
 
 fn problem(error: &dyn Display) -> Failure {
@@ -143,7 +184,7 @@ pub(super) async fn serve(
     if let Some(own) = settings.own_address {
         options = options.with_forwarding(own.clone());
     }
-    let local_url = format!("http://{address}/mcp");
+    let local_url = local_url(address);
     let url = match settings.public_url {
         Some(url) => {
             // The host check prevents DNS rebinding. It is not needed here, because a web page does not have the bearer token.
@@ -153,17 +194,16 @@ pub(super) async fn serve(
         None => &local_url,
     };
     let endpoint = Endpoint::with_options(service, options).map_err(|error| problem(&error))?;
-    if settings.public_url.is_none() && std::env::var_os(settings.token_variable).is_none() {
-        output::print(url)?;
-        let layered = |route| cors.layer(Health::new(route, check_ready));
-        return serve_layered(listener, endpoint, layered, shutdown_signal())
-            .await
-            .map_err(|error| problem(&error));
-    }
-    let (layer, new_token) = match settings.authorization {
-        Some((issuer, _)) => {
-            let verifier = settings.jwt(issuer)?;
-            (settings.bearer(url, verifier)?, None)
+    let (layer, new_token) = match settings.configured(url)? {
+        Some(layer) => (layer, None),
+        None if settings.public_url.is_none()
+            && std::env::var_os(settings.token_variable).is_none() =>
+        {
+            output::print(url)?;
+            let layered = |route| cors.layer(Health::new(route, check_ready));
+            return serve_layered(listener, endpoint, layered, shutdown_signal())
+                .await
+                .map_err(|error| problem(&error));
         }
         None => {
             let (token, is_new) = token(settings.token_variable)?;
@@ -173,10 +213,7 @@ pub(super) async fn serve(
                     settings.token_variable
                 )));
             }
-            let identity = Identity::new(url, "client");
-            let verifier = static_tokens([(token.clone(), identity)]);
-            let verifier = verifier.map_err(|error| problem(&error))?;
-            (settings.bearer(url, verifier)?, is_new.then_some(token))
+            (settings.common(url, &token)?, is_new.then_some(token))
         }
     };
     output::print(url)?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 #[cfg(unix)]
 use std::time::Duration;
 
-use mcp_gateway::{Cluster, Gateway, GatewayConfig};
+use mcp_gateway::{Cluster, Gateway, GatewayConfig, TokenSource};
 use mcp_host::Variables;
 use tokio::net::TcpListener;
 #[cfg(unix)]
@@ -148,13 +148,23 @@ fn read(file: &Path, options: &Options) -> Result<GatewayConfig, Failure> {
     for server in config.servers() {
         hidden::add_named_values(&server.launch);
     }
-    if config.authorization().is_none()
-        && let Some(scope) = config.scopes_supported().first()
-    {
-        return Err(Failure::usage(format!(
-            "{}: /gateway/access: a rule needs the scope {scope:?}, but only tokens of an authorization server have scopes; add \"auth\", or remove the scope",
-            file.display()
-        )));
+    match config.authorization() {
+        Some((TokenSource::Issuer(_), _)) => {}
+        Some((TokenSource::Tokens(tokens), _)) => {
+            for token in tokens {
+                hidden::add_value(hidden::HIDDEN, token.token());
+            }
+            http::of_users(tokens).map_err(|failure| within(file, failure))?;
+        }
+        None => {
+            if let Some(scope) = config.scopes_supported().first() {
+                return Err(Failure::usage(format!(
+                    "{}: /gateway/access: a rule needs the scope {scope:?}, but clients have no scopes without \"auth\"; \
+                     add \"auth\" with \"tokens\" or \"issuer\", or remove the scope",
+                    file.display()
+                )));
+            }
+        }
     }
     Ok(config)
 }
@@ -200,7 +210,7 @@ fn report(gateway: &Gateway) {
         say(&format!("{name}: {state}"));
     }
     for rule in gateway.unmatched_rules() {
-        say(&format!("warning: {rule}"));
+        say(&format!("warning: /gateway/access{rule}"));
     }
 }
 

@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
+use super::auth::AuthSection;
 use crate::gateway::{AccessPolicy, ClientLimits};
 use crate::parked::Cluster;
 
@@ -44,14 +45,6 @@ pub(super) struct Section {
     pub(super) limits: ClientLimits,
     /// By the name under `mcpServers`.
     pub(super) servers: BTreeMap<String, ServerSection>,
-}
-
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct AuthSection {
-    pub(super) issuer: String,
-    #[serde(default)]
-    pub(super) scopes: Vec<String>,
 }
 
 /// TLS of requests to servers with a URL.

@@ -1,5 +1,6 @@
 //! The configuration file of a gateway.
 
+mod auth;
 mod entry;
 mod file;
 #[cfg(test)]
@@ -12,12 +13,13 @@ use std::time::Duration;
 
 use mcp_host::{
     Config, ConfigFormat, Connector as _, ServerConfig, StderrLog, Variables, nearest_name,
-    read_text,
+    read_text, without_type_names,
 };
-use mcp_jsonrpc::decode;
+use mcp_jsonrpc::decode_owned;
 use mcp_protocol::InvalidServer;
 use serde::de::IgnoredAny;
 
+pub use self::auth::{ClientToken, TokenSource};
 use self::entry::ServerEntry;
 use self::file::{File, Section};
 use crate::gateway::{Gateway, GatewayBuilder, Settings};
@@ -66,13 +68,13 @@ const USER_KEYS: [&str; 6] = ["client", "group", "principal", "role", "subject",
 fn with_hint(error: &str) -> String {
     let mut names = error.split('`').skip(1).step_by(2);
     let hint = match (error.contains("unknown field `"), names.next()) {
-        (true, Some(key)) if USER_KEYS.contains(&key.trim_end_matches('s')) => {
-            "; rules cannot name users: the authorization server gives scopes to users, see \"scope\"".to_owned()
+        (true, Some(key)) if error.starts_with("/gateway/access") && USER_KEYS.contains(&key.trim_end_matches('s')) => {
+            "; rules cannot name users: the authorization server, or \"tokens\" of /gateway/auth, gives scopes to users, see \"scope\"".to_owned()
         }
         (true, Some(key)) => nearest_name(key, names).map_or_else(String::new, |near| format!("; did you mean {near:?}?")),
         _ => String::new(),
     };
-    format!("{error}{hint}")
+    format!("{}{hint}", without_type_names(error))
 }
 
 impl GatewayConfig {
@@ -85,7 +87,8 @@ impl GatewayConfig {
         // The error of the syntax has a line.
         mcp_jsonrpc::decode_document::<IgnoredAny>(text)
             .map_err(|error| invalid(error.to_string()))?;
-        let file: File = decode(text).map_err(|error| invalid(with_hint(&error.to_string())))?;
+        let file: File =
+            decode_owned(text).map_err(|error| invalid(with_hint(&error.to_string())))?;
         let mut section = file.gateway;
         let read = Config::parse(text, ConfigFormat::Standard);
         let read = read.map_err(|error| invalid(error.to_string()))?;
@@ -162,7 +165,7 @@ impl GatewayConfig {
         self.servers.values().map(|entry| &entry.server)
     }
 
-    /// Replaces the variables of servers and of the cluster, and checks all programs, URLs, headers, names and transforms. Starts nothing.
+    /// Replaces the variables of servers, tokens and the cluster, and checks all programs, URLs, headers, names and transforms. Starts nothing.
     ///
     /// # Errors
     /// The error names the server or the setting.
@@ -183,10 +186,9 @@ impl GatewayConfig {
                 .map_err(|error| invalid(format!("/gateway/servers/{name}: {error}")))?;
         }
         crate::gateway::check_count(self.servers.len())?;
-        if self.section.auth.is_some() && self.section.public_url.is_none() {
-            return Err(invalid(
-                "/gateway/auth: \"publicUrl\" is missing; tokens are issued for this URL",
-            ));
+        if let Some(auth) = &mut self.section.auth {
+            let resolved = auth.resolve(variables, self.section.public_url.as_deref());
+            resolved.map_err(|error| invalid(format!("/gateway/auth{error}")))?;
         }
         if let Some(cluster) = &mut self.section.cluster {
             let resolved = cluster.resolve(variables);
@@ -209,10 +211,10 @@ impl GatewayConfig {
         self.section.public_url.as_deref()
     }
 
-    /// Returns the URL of the authorization server whose signed access tokens clients must send, and the scopes that every token needs.
-    pub fn authorization(&self) -> Option<(&str, &[String])> {
+    /// Returns the tokens that clients must send, and the scopes that every token needs; `None` if the configuration has no `auth`.
+    pub fn authorization(&self) -> Option<(TokenSource<'_>, &[String])> {
         let auth = self.section.auth.as_ref()?;
-        Some((&auth.issuer, &auth.scopes))
+        Some((auth.source(), &auth.scopes))
     }
 
     /// Returns the scopes that every token needs and those of the access rules, for the metadata of the gateway.
@@ -242,7 +244,9 @@ impl GatewayConfig {
         let common = servers()
             .filter(one_for_each_user)
             .filter_map(ServerEntry::common_identity);
-        readable.chain(common).collect()
+        let auth = self.section.auth.iter();
+        let scopes = auth.flat_map(|auth| auth.missing_scopes(self.section.access.scopes()));
+        readable.chain(common).chain(scopes).collect()
     }
 
     /// Returns the enabled servers whose program does not exist, one text for each. Reads the file system, and starts nothing. Call it after

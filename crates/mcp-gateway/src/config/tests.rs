@@ -198,11 +198,9 @@ fn the_authorization_and_its_scopes_are_those_of_the_file() {
         r#"{"publicUrl":"https://a.example/mcp","auth":{"issuer":"https://login.example","scopes":["mcp"]},
             "access":[{"name":"a","scope":"write read"},{"name":"b","scope":"read"}]}"#,
     );
-    let (issuer, scopes) = closed.authorization().unwrap();
-    assert_eq!(
-        (issuer, scopes),
-        ("https://login.example", &["mcp".to_owned()][..])
-    );
+    let (source, scopes) = closed.authorization().unwrap();
+    assert_eq!(source, TokenSource::Issuer("https://login.example"));
+    assert_eq!(scopes, ["mcp"]);
     assert_eq!(closed.scopes_supported(), ["mcp", "read", "write"]);
 }
 
@@ -254,5 +252,68 @@ fn a_header_that_others_can_read_on_the_way_is_a_warning() {
         ("http://192.0.2.2/mcp", "{}"),
     ] {
         assert_eq!(warnings(url, headers), [""; 0], "{url}");
+    }
+}
+
+#[test]
+fn errors_about_types_name_the_place_and_no_type() {
+    for (gateway, expected) in [
+        (
+            r#"{"limits":{"requestsPerMinute":0}}"#,
+            "/gateway/limits/requestsPerMinute: 0 is not possible; expected a number from 1 to 4294967295",
+        ),
+        (
+            r#"{"tls":7}"#,
+            "/gateway/tls: expected an object, found a number",
+        ),
+        (
+            r#"{"access":{}}"#,
+            "/gateway/access: expected a list, found an object",
+        ),
+        (
+            r#"{"allowedOrigins":"a"}"#,
+            "/gateway/allowedOrigins: expected a list, found text",
+        ),
+        (
+            r#"{"servers":{"a":{"tools":[]}}}"#,
+            "/gateway/servers/a/tools: expected an object, found a list",
+        ),
+        (
+            r#"{"cluster":"a"}"#,
+            "/gateway/cluster: expected an object, found text",
+        ),
+    ] {
+        let text = format!(r#"{{"mcpServers":{{"a":{{"command":"a"}}}},"gateway":{gateway}}}"#);
+        assert_eq!(error(&text), expected);
+    }
+}
+
+#[test]
+fn a_misspelled_key_of_a_server_names_the_nearest_one() {
+    for (server, expected) in [
+        (
+            r#"{"commnd":"a"}"#,
+            "/mcpServers: server \"a\": neither \"command\" nor \"url\" is given; the key \"commnd\" is unknown; did you mean \"command\"?",
+        ),
+        (
+            r#"{"type":"stdio","comand":"a"}"#,
+            "the key \"comand\" is unknown; did you mean \"command\"?",
+        ),
+        (
+            r#"{"command":"a","arg":["b"]}"#,
+            "/mcpServers: server \"a\": the key \"arg\" is unknown; did you mean \"args\"?",
+        ),
+        (
+            r#"{"url":"http://127.0.0.1:1/mcp","environment":{}}"#,
+            "the key \"environment\" is for servers with \"command\", and this one has \"url\"; remove it",
+        ),
+        (
+            r#"{"command":"a","colour":"red"}"#,
+            "the key \"colour\" is unknown; remove it",
+        ),
+    ] {
+        let error = error(&format!(r#"{{"mcpServers":{{"a":{server}}}}}"#));
+        assert!(error.contains(expected), "{expected}: {error}");
+        assert!(!error.contains("no effect"), "{error}");
     }
 }

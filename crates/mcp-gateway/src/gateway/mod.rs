@@ -177,7 +177,7 @@ impl Gateway {
     }
 
     /// Describes the rules of the [access policy](AccessPolicy) for names of tools and prompts that match nothing that servers list: usually the name is
-    /// misspelled. A rule for a server that is not connected is left out. Call it after [`settled`](Self::settled).
+    /// misspelled. Each text begins with the JSON pointer of the rule in the policy, such as `/3`. A rule for a server that is not connected is left out. Call it after [`settled`](Self::settled).
     pub fn unmatched_rules(&self) -> Vec<String> {
         let mounts = self.0.mounts();
         let lists = |pattern: &str, prompts: bool, name: &str| {

@@ -8,11 +8,52 @@ use serde_json::{Map, Value};
 use super::error::ConfigError;
 use super::format::ConfigFormat;
 use super::server::{Launch, ServerConfig};
+use crate::suggestions::nearest_name;
 
 /// Largest accepted timeout: one week.
 const MAX_TIMEOUT_MS: f64 = 604_800_000.0;
 /// A smaller number of milliseconds is read as seconds: some hosts have seconds under the same key.
 const MIN_TIMEOUT_MS: f64 = 1_000.0;
+
+/// The keys of every server.
+const COMMON_KEYS: [&str; 16] = [
+    "allowedTools",
+    "deniedTools",
+    "description",
+    "disabled",
+    "disabled_tools",
+    "enabled",
+    "enabled_tools",
+    "excludeTools",
+    "includeTools",
+    "startTimeout",
+    "startup_timeout_ms",
+    "startup_timeout_sec",
+    "timeout",
+    "tool_timeout_sec",
+    "transport",
+    "type",
+];
+/// The keys of a server that is a program.
+const PROGRAM_KEYS: [&str; 7] = [
+    "args",
+    "command",
+    "cwd",
+    "env",
+    "envFile",
+    "env_vars",
+    "environment",
+];
+/// The keys of a server with a URL.
+const URL_KEYS: [&str; 7] = [
+    "bearer_token_env_var",
+    "env_http_headers",
+    "headers",
+    "httpUrl",
+    "http_headers",
+    "serverUrl",
+    "url",
+];
 
 /// Removes and checks the members of one server.
 struct Entry {
@@ -163,10 +204,45 @@ pub(super) fn read(
     server.denied_tools = entry.texts(&["deniedTools", "disabled_tools", "excludeTools"])?;
     // Texts for people. The name of a server is the one that its file gives it.
     entry.members.shift_remove("description");
-    let unknown = entry.members.into_iter();
-    let unknown = unknown.map(|(key, _)| format!("the key {key:?} is unknown and has no effect"));
+    let is_program = matches!(server.launch, Launch::Stdio { .. });
+    let unknown = { entry.members.keys() }.map(|key| unknown_key(key, Some(is_program)));
     entry.warnings.extend(unknown);
     Ok((server, entry.warnings))
+}
+
+/// Describes a key that was not read. `is_program` is `None` if the kind of the server is not known.
+fn unknown_key(key: &str, is_program: Option<bool>) -> String {
+    match is_program {
+        Some(true) if URL_KEYS.contains(&key) => {
+            return format!(
+                "the key {key:?} is for servers with \"url\", and this one has \"command\"; remove it"
+            );
+        }
+        Some(false) if PROGRAM_KEYS.contains(&key) => {
+            return format!(
+                "the key {key:?} is for servers with \"command\", and this one has \"url\"; remove it"
+            );
+        }
+        _ => {}
+    }
+    let program = PROGRAM_KEYS.iter().filter(|_| is_program != Some(false));
+    let url = URL_KEYS.iter().filter(|_| is_program != Some(true));
+    let known = COMMON_KEYS.iter().chain(program).chain(url);
+    match nearest_name(key, known.copied()) {
+        Some(near) => format!("the key {key:?} is unknown; did you mean {near:?}?"),
+        None => format!("the key {key:?} is unknown; remove it"),
+    }
+}
+
+/// Describes a key that may be a misspelling of the program or the URL.
+fn misspelled_launch(entry: &Entry) -> Option<String> {
+    let mut keys = entry.members.keys();
+    let key = keys.find(|key| {
+        let known = COMMON_KEYS.into_iter().chain(PROGRAM_KEYS).chain(URL_KEYS);
+        let near = nearest_name(key, known);
+        near.is_some_and(|near| ["command", "url", "httpUrl", "serverUrl"].contains(&near))
+    });
+    key.map(|key| unknown_key(key, None))
 }
 
 fn launch(entry: &mut Entry) -> Result<Launch, ConfigError> {
@@ -200,13 +276,19 @@ fn launch(entry: &mut Entry) -> Result<Launch, ConfigError> {
         (_, Some(_), Some(_)) => Err(ConfigError::server(
             "\"command\" and \"url\" exclude each other; remove one",
         )),
-        (None, None, None) => Err(ConfigError::server(
-            "neither \"command\" nor \"url\" is given; add one",
-        )),
-        (Some(_), ..) => Err(ConfigError::server(format!(
-            "\"type\" is {:?}; \"stdio\" needs \"command\", and \"http\" and \"sse\" need \"url\"",
-            kind.unwrap_or_default()
-        ))),
+        (None, None, None) => {
+            let advice = misspelled_launch(entry).unwrap_or_else(|| "add one".to_owned());
+            let text = format!("neither \"command\" nor \"url\" is given; {advice}");
+            Err(ConfigError::server(text))
+        }
+        (Some(_), ..) => {
+            let advice =
+                misspelled_launch(entry).map_or_else(String::new, |advice| format!("; {advice}"));
+            Err(ConfigError::server(format!(
+                "\"type\" is {:?}; \"stdio\" needs \"command\", and \"http\" and \"sse\" need \"url\"{advice}",
+                kind.unwrap_or_default()
+            )))
+        }
     }
 }
 

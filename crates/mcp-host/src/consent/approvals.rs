@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ActionKind, LaunchPlan};
 use crate::replace_file::replace_file;
+use crate::type_names::without_type_names;
 
 /// The server, kind of action and tool that an [`Approval`] belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -134,7 +135,8 @@ impl ApprovalFile {
                 format_args!("more than {MAX_FILE_BYTES} bytes"),
             ));
         }
-        mcp_jsonrpc::decode_document(&text).map_err(|error| invalid(&self.path, error))
+        mcp_jsonrpc::decode_document(&text)
+            .map_err(|error| invalid(&self.path, without_type_names(&error.to_string())))
     }
 
     fn change(&self, change: impl FnOnce(&mut Vec<Entry>)) -> io::Result<()> {

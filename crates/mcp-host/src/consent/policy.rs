@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use super::ActionKind;
 use crate::config::{ConfigError, ConfigErrorKind};
+use crate::type_names::without_type_names;
 
 /// Rules that allow or deny actions before a person is asked. The first rule that matches decides.
 /// Without one, calls of read-only tools of [trusted](crate::HostBuilder::trust) servers are allowed, and
@@ -159,8 +160,8 @@ impl Policy {
         let invalid = |detail: String| {
             ConfigError::new(ConfigErrorKind::Policy, format!("invalid policy: {detail}"))
         };
-        let rules: Vec<PolicyRule> =
-            mcp_jsonrpc::decode_document(text).map_err(|error| invalid(error.to_string()))?;
+        let rules: Vec<PolicyRule> = mcp_jsonrpc::decode_document(text)
+            .map_err(|error| invalid(without_type_names(&error.to_string())))?;
         for (number, rule) in rules.iter().enumerate() {
             if rule.kind != call_tool() && (rule.tool.is_some() || rule.annotations.is_some()) {
                 return Err(invalid(format!(

@@ -219,7 +219,7 @@ impl AccessPolicy {
         })
     }
 
-    /// Describes the rules for names of tools and prompts that match none of them. `lists` is whether a mount that a pattern matches lists a tool or,
+    /// Describes the rules for names of tools and prompts that match none of them, each after its JSON pointer in the policy. `lists` is whether a mount that a pattern matches lists a tool or,
     /// with `true`, a prompt that matches a pattern.
     pub(super) fn unmatched(&self, lists: impl Fn(&str, bool, &str) -> bool) -> Vec<String> {
         let is_unmatched = |rule: &AccessRule| {
@@ -237,7 +237,7 @@ impl AccessPolicy {
         let rules = rules.filter(|(_, rule)| is_unmatched(rule));
         let describe = |(index, rule): (usize, &AccessRule)| {
             format!(
-                "access policy /{index}: the rule for {:?}: no server lists such a tool or prompt, so the rule has no effect",
+                "/{index}: the rule for {:?}: no server lists such a tool or prompt, so the rule has no effect",
                 rule.name
             )
         };

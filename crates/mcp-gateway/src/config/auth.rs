@@ -1,0 +1,269 @@
+//! `auth` of the configuration file: which tokens the clients of a gateway must send.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use mcp_host::Variables;
+use mcp_protocol::InvalidServer;
+use serde::Deserialize;
+
+/// Minimum number of characters of a token.
+const MIN_TOKEN_CHARS: usize = 16;
+
+/// Where the tokens of a gateway's clients come from.
+///
+/// The enum is closed, so that a program handles each variant: a gateway whose tokens a program does not know would be open to all clients.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum TokenSource<'a> {
+    /// The authorization server with this URL issues access tokens.
+    Issuer(&'a str),
+    /// The configuration has the tokens.
+    Tokens(&'a [ClientToken]),
+}
+
+/// A token of a gateway's configuration, with its user and scopes. [`fmt::Debug`] omits the token.
+#[derive(Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClientToken {
+    token: String,
+    subject: String,
+    #[serde(default)]
+    scopes: Vec<String>,
+}
+
+impl ClientToken {
+    /// Returns the token, which is secret.
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// Returns the name of the user.
+    pub fn subject(&self) -> &str {
+        &self.subject
+    }
+
+    /// Returns the scopes of the user.
+    pub fn scopes(&self) -> &[String] {
+        &self.scopes
+    }
+
+    /// Replaces the variables, and checks the token and the subject.
+    fn resolve(&mut self, variables: &Variables) -> Result<(), InvalidServer> {
+        for (name, value) in [("token", &mut self.token), ("subject", &mut self.subject)] {
+            let expanded = variables.expand(value);
+            let expanded = expanded.map_err(|error| invalid(format!("/{name}: {error}")))?;
+            // A variable with the content of a file often ends with a line break.
+            expanded.trim().clone_into(value);
+        }
+        let subject = &self.subject;
+        if subject.is_empty() {
+            return Err(invalid("/subject: the subject is empty; name the user"));
+        }
+        let advice = "use a random one, as `openssl rand -hex 16` prints it";
+        match self.token.chars().count() {
+            0 => Err(invalid(format!(
+                "/token: the token of {subject:?} is empty; {advice}"
+            ))),
+            length if length < MIN_TOKEN_CHARS => Err(invalid(format!(
+                "/token: the token of {subject:?} has {length} characters, and needs at least {MIN_TOKEN_CHARS}; {advice}"
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for ClientToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientToken")
+            .field("subject", &self.subject)
+            .field("scopes", &self.scopes)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The object `auth`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "Members")]
+pub(super) struct AuthSection {
+    source: Source,
+    /// The scopes that every token needs.
+    pub(super) scopes: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Source {
+    Issuer(String),
+    Tokens(Vec<ClientToken>),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Members {
+    issuer: Option<String>,
+    tokens: Option<Vec<ClientToken>>,
+    #[serde(default)]
+    scopes: Vec<String>,
+}
+
+impl TryFrom<Members> for AuthSection {
+    type Error = &'static str;
+
+    fn try_from(members: Members) -> Result<Self, Self::Error> {
+        let source = match (members.issuer, members.tokens) {
+            (Some(issuer), None) => Source::Issuer(issuer),
+            (None, Some(tokens)) if tokens.is_empty() => {
+                return Err("\"tokens\" is empty, so no client could use the gateway; add a token");
+            }
+            (None, Some(tokens)) => Source::Tokens(tokens),
+            (Some(_), Some(_)) => {
+                return Err("\"issuer\" and \"tokens\" exclude each other; remove one");
+            }
+            (None, None) => return Err("neither \"issuer\" nor \"tokens\" is given; add one"),
+        };
+        let scopes = members.scopes;
+        Ok(Self { source, scopes })
+    }
+}
+
+impl AuthSection {
+    pub(super) fn source(&self) -> TokenSource<'_> {
+        match &self.source {
+            Source::Issuer(issuer) => TokenSource::Issuer(issuer),
+            Source::Tokens(tokens) => TokenSource::Tokens(tokens),
+        }
+    }
+
+    /// Replaces the variables of the tokens, and checks what a token needs.
+    pub(super) fn resolve(
+        &mut self,
+        variables: &Variables,
+        public_url: Option<&str>,
+    ) -> Result<(), InvalidServer> {
+        match (&mut self.source, public_url) {
+            (Source::Issuer(_), None) => Err(invalid(
+                ": \"publicUrl\" is missing; the authorization server issues tokens for this URL",
+            )),
+            (Source::Issuer(_), Some(_)) => Ok(()),
+            (Source::Tokens(tokens), _) => {
+                for (index, token) in tokens.iter_mut().enumerate() {
+                    let resolved = token.resolve(variables);
+                    resolved.map_err(|error| invalid(format!("/tokens/{index}{error}")))?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Returns warnings about scopes that are needed, by all requests or by rules, and that tokens lack.
+    pub(super) fn missing_scopes<'a>(
+        &'a self,
+        of_rules: impl IntoIterator<Item = &'a str>,
+    ) -> Vec<String> {
+        let Source::Tokens(tokens) = &self.source else {
+            return Vec::new();
+        };
+        let words = |scopes: &'a [String]| scopes.iter().flat_map(|text| text.split_whitespace());
+        let required: BTreeSet<&str> = words(&self.scopes).collect();
+        let (mut warnings, mut known) = (Vec::new(), BTreeSet::new());
+        for (index, token) in tokens.iter().enumerate() {
+            let has: BTreeSet<&str> = words(&token.scopes).collect();
+            if let Some(scope) = required.difference(&has).next() {
+                warnings.push(format!(
+                    "/gateway/auth/tokens/{index}: {:?} lacks the scope {scope:?} of /gateway/auth/scopes, so every request is refused",
+                    token.subject
+                ));
+            }
+            known.extend(has);
+        }
+        let missing = of_rules.into_iter().filter(|scope| !known.contains(scope));
+        warnings.extend(missing.map(|scope| {
+            format!("/gateway/access: no token of /gateway/auth/tokens has the scope {scope:?}, so no client can use what needs it")
+        }));
+        warnings
+    }
+}
+
+fn invalid(text: impl Into<String>) -> InvalidServer {
+    InvalidServer::new(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::GatewayConfig;
+    use super::*;
+
+    const TOKEN: &str = "9p4wJ0cY2mXqT7vLr3sZ";
+
+    fn resolved(auth: &serde_json::Value) -> Result<GatewayConfig, InvalidServer> {
+        let text = serde_json::json!({ "mcpServers": {}, "gateway": { "auth": auth } });
+        let variables = Variables::new().with_env(|name| match name {
+            "ALICE" => Some(format!("{TOKEN}\n")),
+            "EMPTY" => Some(String::new()),
+            _ => None,
+        });
+        GatewayConfig::parse(&text.to_string())?.resolve(&variables)
+    }
+
+    fn one(token: &str, subject: &str) -> serde_json::Value {
+        serde_json::json!({ "tokens": [{ "token": token, "subject": subject, "scopes": ["a"] }] })
+    }
+
+    #[test]
+    fn tokens_come_from_variables_and_need_no_public_url() {
+        let config = resolved(&one("${env:ALICE}", "alice")).unwrap();
+        let Some((TokenSource::Tokens([alice]), [])) = config.authorization() else {
+            panic!("{config:?}");
+        };
+        assert_eq!((alice.token(), alice.subject()), (TOKEN, "alice"));
+        assert_eq!(alice.scopes(), ["a"]);
+    }
+
+    #[test]
+    fn mistakes_in_tokens_are_errors_with_their_place() {
+        let issuer = serde_json::json!({ "issuer": "https://login.example", "tokens": [] });
+        for (auth, problem) in [
+            (
+                one("${env:UNSET}", "a"),
+                "/gateway/auth/tokens/0/token: the variable",
+            ),
+            (
+                one("${env:EMPTY}", "a"),
+                "/gateway/auth/tokens/0/token: the token of \"a\" is empty",
+            ),
+            (
+                one("123456789012345", "a"),
+                "has 15 characters, and needs at least 16",
+            ),
+            (
+                one("${env:ALICE}", " "),
+                "/gateway/auth/tokens/0/subject: the subject is empty",
+            ),
+            (
+                issuer,
+                "/gateway/auth: \"issuer\" and \"tokens\" exclude each other",
+            ),
+            (
+                serde_json::json!({}),
+                "/gateway/auth: neither \"issuer\" nor \"tokens\"",
+            ),
+            (
+                serde_json::json!({ "tokens": [{ "tokn": "" }] }),
+                "did you mean \"token\"?",
+            ),
+        ] {
+            let error = resolved(&auth).unwrap_err().to_string();
+            assert!(error.contains(problem), "{problem}: {error}");
+        }
+    }
+
+    #[test]
+    fn no_text_has_a_token() {
+        let config = resolved(&one(TOKEN, "alice")).unwrap();
+        let shown = format!("{config:?} {:?}", config.authorization());
+        assert!(shown.contains("alice") && !shown.contains(TOKEN), "{shown}");
+        for tokens in [serde_json::json!(TOKEN), serde_json::json!([TOKEN])] {
+            let error = resolved(&serde_json::json!({ "tokens": tokens })).unwrap_err();
+            assert!(!error.to_string().contains(TOKEN), "{error}");
+        }
+    }
+}
