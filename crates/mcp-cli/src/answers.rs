@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use mcp_client::types::{ElicitAction, ElicitResult, ElicitValue, FormProperties, RequestedSchema};
@@ -13,17 +13,28 @@ use serde_json::{Map, Value, json};
 use url::Url;
 
 use crate::arguments::{text_of_file, typed};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::output::{one_line, say, say_text, say_whole};
+
+/// The first elicitation of this process that was cancelled, because it had no answer or its answer did not match the form.
+static CANCELLED: Mutex<Option<Failure>> = Mutex::new(None);
+
+/// Removes the failure of the first elicitation that was cancelled since the last call. The command has failed, whatever the server
+/// responded.
+pub(crate) fn take_cancelled() -> Option<Failure> {
+    lock(&CANCELLED).take()
+}
+
+fn record(failure: Failure) {
+    lock(&CANCELLED).get_or_insert(failure);
+}
 
 /// Where answers to elicitations come from.
 #[derive(Debug)]
 pub(crate) struct Answers {
     source: Source,
-    /// The message of the first elicitation without an answer.
-    unanswered: Mutex<Option<String>>,
-    /// The first answer of the file that does not match its form, and the reason.
-    unfit: Mutex<Option<String>>,
+    /// The file of `--answer`.
+    file: Option<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -45,11 +56,8 @@ impl Answers {
             None if io::stdin().is_terminal() && io::stderr().is_terminal() => Source::Terminal,
             None => Source::Missing,
         };
-        Ok(Arc::new(Self {
-            source,
-            unanswered: Mutex::default(),
-            unfit: Mutex::default(),
-        }))
+        let file = file.map(Path::to_owned);
+        Ok(Arc::new(Self { source, file }))
     }
 
     fn read(file: &Path) -> Result<Source, Failure> {
@@ -64,16 +72,6 @@ impl Answers {
                 "expected an object, such as {\"name\": \"Ada\"} or {\"action\": \"decline\"}, or a list of objects".to_owned(),
             )),
         }
-    }
-
-    /// Returns the message of the first elicitation without an answer.
-    pub(crate) fn unanswered(&self) -> Option<String> {
-        lock(&self.unanswered).clone()
-    }
-
-    /// Returns which answer of the file does not match its form, and why.
-    pub(crate) fn unfit(&self) -> Option<String> {
-        lock(&self.unfit).clone()
     }
 
     pub(crate) fn on_forms(this: &Arc<Self>, builder: ClientBuilder) -> ClientBuilder {
@@ -134,8 +132,11 @@ impl Answers {
     /// Returns a result of the file. If it does not fit, cancels the elicitation and records the reason.
     fn or_cancel(&self, message: &str, result: Result<ElicitResult, String>) -> ElicitResult {
         result.unwrap_or_else(|problem| {
-            lock(&self.unfit)
-                .get_or_insert_with(|| format!("the answer to {message:?}: {problem}"));
+            let text = format!("the answer to {message:?}: {problem}");
+            record(match &self.file {
+                Some(file) => Failure::usage(format!("--answer {}: {text}", file.display())),
+                None => Failure::usage(text),
+            });
             cancelled()
         })
     }
@@ -148,7 +149,16 @@ impl Answers {
             Source::Terminal | Source::Missing => None,
         };
         if answer.is_none() {
-            lock(&self.unanswered).get_or_insert_with(|| question.to_owned());
+            let text = match &self.file {
+                Some(file) => format!(
+                    "--answer {} has no answer for {question:?}; add an object to the list",
+                    file.display()
+                ),
+                None => format!(
+                    "the server asked {question:?}; run the command on a terminal, or give --answer FILE"
+                ),
+            };
+            record(Failure::new(Code::ActionRequired, text));
         }
         answer
     }
@@ -236,9 +246,7 @@ fn ask(form: &ElicitForm) -> ElicitResult {
                 "!" => return form.decline(),
                 "" if field.get("default").is_some() || !is_required => break,
                 "" => say("  this field is required"),
-                text => match typed(name, as_boolean(text, field), field)
-                    .and_then(|value| checked(&form.params.requested_schema, name, value))
-                {
+                text => match entered(&form.params.requested_schema, name, text, field) {
                     Ok(value) => {
                         content.insert(name.clone(), value);
                         break;
@@ -261,6 +269,21 @@ fn as_boolean<'a>(text: &'a str, field: &Value) -> &'a str {
         "n" | "no" | "false" => "false",
         _ => text,
     }
+}
+
+/// Converts the text that the user entered for a field, and checks the value.
+fn entered(
+    schema: &RequestedSchema,
+    name: &str,
+    text: &str,
+    field: &Value,
+) -> Result<Value, String> {
+    let value = typed(name, as_boolean(text, field), field);
+    checked(
+        schema,
+        name,
+        value.map_err(|problem| format!("field {name:?}: {problem}"))?,
+    )
 }
 
 /// Checks one value as the server will, so that the user can correct it.
@@ -413,6 +436,8 @@ mod tests {
         });
         let form = serde_json::from_value(schema).unwrap();
         assert!(checked(&form, "birthdate", json!("1990-12-31")).is_ok());
+        let number = entered(&form, "name", "x", &json!({"type": "integer"})).unwrap_err();
+        assert_eq!(number, "field \"name\": \"x\" is not an integer");
         let problem = checked(&form, "birthdate", json!("1990-13-45")).unwrap_err();
         assert!(
             problem.contains("birthdate") && problem.contains("date"),

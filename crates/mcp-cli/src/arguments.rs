@@ -32,7 +32,8 @@ pub(crate) fn of_tool(words: &[String], schema: &Value) -> Result<Map<String, Va
         } else {
             let (name, text) = pair(word)?;
             let text = text_or_file(text)?;
-            let value = of_schema(name, &text, schema).map_err(Failure::usage)?;
+            let value = of_schema(name, &text, schema)
+                .map_err(|problem| Failure::usage(format!("argument {name}: {problem}")))?;
             match (arguments.get_mut(name), value) {
                 // A repeated word adds to a list.
                 (Some(Value::Array(all)), Value::Array(more)) => all.extend(more),
@@ -105,7 +106,7 @@ pub(crate) fn typed(name: &str, text: &str, field: &Value) -> Result<Value, Stri
 fn of_schema(name: &str, text: &str, schema: &Value) -> Result<Value, String> {
     let field = resolved(&schema["properties"][name], schema);
     let Some(validator) = validator(name, schema) else {
-        return by_type(name, text, field);
+        return by_type(text, field);
     };
     let accepts = |value: &Value| validator.check(&json!({ name: value })).is_ok();
     let is_any = [json!(true), json!([]), json!({})].iter().all(accepts);
@@ -122,7 +123,7 @@ fn of_schema(name: &str, text: &str, schema: &Value) -> Result<Value, String> {
         return Ok(Value::Array(vec![of_schema(name, text, &schema)?]));
     }
     // The server says what is wrong with a value of the right type.
-    by_type(name, text, field)
+    by_type(text, field)
 }
 
 /// Compiles the schema of one property; `None` if this program cannot check it.
@@ -157,7 +158,7 @@ fn resolved<'a>(mut field: &'a Value, schema: &'a Value) -> &'a Value {
 }
 
 /// Converts text to the type that a schema names.
-fn by_type(name: &str, text: &str, field: &Value) -> Result<Value, String> {
+fn by_type(text: &str, field: &Value) -> Result<Value, String> {
     let types: Vec<&str> = match &field["type"] {
         Value::String(one) => vec![one],
         Value::Array(all) => all.iter().filter_map(Value::as_str).collect(),
@@ -192,10 +193,7 @@ fn by_type(name: &str, text: &str, field: &Value) -> Result<Value, String> {
                 other => other,
             });
             let names: Vec<&str> = names.collect();
-            Err(format!(
-                "argument {name}: {text:?} is not {}",
-                names.join(" or ")
-            ))
+            Err(format!("{text:?} is not {}", names.join(" or ")))
         }
     }
 }

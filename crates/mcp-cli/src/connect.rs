@@ -1,7 +1,6 @@
 //! Connections to the server of a command.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderName;
@@ -12,19 +11,19 @@ use mcp_transport_stdio::{ChildProcess, Stderr};
 
 use crate::answers::Answers;
 use crate::args::Options;
-use crate::failure::{Code, Failure};
+use crate::failure::Failure;
 use crate::hidden;
 use crate::login;
 use crate::output::say;
+use crate::sign_in_hint;
 use crate::target::{self, HttpServer, Program, Server, Target};
 
 /// The longest time of a whole call, regardless of progress.
 const TOTAL: Duration = Duration::from_secs(24 * 3_600);
 
-/// A connection, and the answers to the elicitations of its server.
+/// A connection.
 pub(crate) struct Connection {
     pub(crate) client: Client,
-    pub(crate) answers: Arc<Answers>,
 }
 
 impl Connection {
@@ -65,10 +64,10 @@ impl Connection {
             Server::Program(program) => builder.connect(child(program, options)?).await,
             Server::Http(server) => builder.connect(http(server, options)?).await,
         };
-        Ok(Self {
-            client: client.map_err(|error| login::explain(target, error))?,
-            answers,
-        })
+        match client {
+            Ok(client) => Ok(Self { client }),
+            Err(error) => Err(sign_in_hint::explain(target, options, error).await),
+        }
     }
 
     /// Closes the connection. A server that does not end properly is reported, but the command has done its work.
@@ -187,23 +186,4 @@ fn roots(folders: &[std::path::PathBuf]) -> Result<Vec<Root>, Failure> {
         Ok(Root::new(url.as_str().trim_end_matches('/')))
     };
     folders.iter().map(|folder| root(folder)).collect()
-}
-
-/// Returns the failure of a call whose elicitation was not answered, or not with an answer that matches the form.
-pub(crate) fn unanswered(answers: &Answers, options: &Options) -> Option<Failure> {
-    if let (Some(problem), Some(file)) = (answers.unfit(), &options.answer) {
-        let text = format!("--answer {}: {problem}", file.display());
-        return Some(Failure::usage(text));
-    }
-    let message = answers.unanswered()?;
-    let text = match &options.answer {
-        Some(file) => format!(
-            "--answer {} has no answer for {message:?}; add an object to the list",
-            file.display()
-        ),
-        None => format!(
-            "the server asked {message:?}; run the command on a terminal, or give --answer FILE"
-        ),
-    };
-    Some(Failure::new(Code::ActionRequired, text))
 }

@@ -46,6 +46,8 @@ pub(crate) struct Failure {
     text: String,
     /// More lines, for example the last output of a child process.
     details: Vec<String>,
+    /// A line that names `mcp doctor`, which that command leaves out.
+    doctor: Option<String>,
     /// Whether a TLS handshake failed, so that the server could not be asked anything.
     pub(crate) is_of_tls: bool,
 }
@@ -60,6 +62,7 @@ impl Failure {
             code,
             text,
             details,
+            doctor: None,
             is_of_tls: false,
         }
     }
@@ -71,6 +74,14 @@ impl Failure {
     /// Adds what the user can do.
     pub(crate) fn hint(mut self, text: String) -> Self {
         self.details.push(hide(text));
+        self
+    }
+
+    /// Adds that `mcp doctor` shows more.
+    pub(crate) fn hint_at_doctor(mut self, server: &str) -> Self {
+        self.doctor = Some(format!(
+            "`mcp doctor {server}` shows what the server answers"
+        ));
         self
     }
 
@@ -90,7 +101,7 @@ impl Failure {
         self
     }
 
-    /// Returns the message and what the user can do, in lines.
+    /// Returns the message and what the user can do, in lines, for `mcp doctor`.
     pub(crate) fn full_text(&self) -> String {
         let lines = std::iter::once(&self.text).chain(&self.details);
         let lines: Vec<String> = lines.map(|line| one_line(line)).collect();
@@ -99,7 +110,7 @@ impl Failure {
 
     pub(crate) fn print(&self) {
         say_after("error: ", &self.text);
-        for line in &self.details {
+        for line in self.details.iter().chain(&self.doctor) {
             say(&format!("  {line}"));
         }
     }

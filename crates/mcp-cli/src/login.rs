@@ -6,18 +6,16 @@ use std::sync::{Arc, Mutex};
 
 use mcp_auth::OAuth;
 use mcp_auth::client::{
-    AuthorizationSession, Callback, Credentials, Error, ErrorKind, FileTokenStore, Loopback,
-    OAuthBuilder, SignInProgress, UserAgent,
+    AuthorizationSession, Callback, Credentials, Error, FileTokenStore, Loopback, OAuthBuilder,
+    SignInProgress, UserAgent,
 };
-use mcp_client::Error as ClientError;
-use mcp_client::types::method;
 use mcp_protocol::{BoxFuture, lock};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use url::{Host, Url};
 
 use crate::args::{Options, SignInOptions};
 use crate::connect;
-use crate::failure::{Code, Failure, causes};
+use crate::failure::{Code, Failure};
 use crate::output::{say, say_whole};
 use crate::target::{HttpServer, Server, Target};
 
@@ -25,7 +23,7 @@ use crate::target::{HttpServer, Server, Target};
 const TOKENS: &str = "MCP_TOKENS";
 
 /// How to connect without a sign-in.
-const PASS_TOKEN: &str = "pass a token with --header \"Authorization: Bearer TOKEN\"";
+pub(crate) const PASS_TOKEN: &str = "pass a token with --header \"Authorization: Bearer TOKEN\"";
 
 /// A user agent for commands that must not open a browser. Its error says why a sign-in is needed.
 struct NoBrowser {
@@ -302,45 +300,6 @@ fn open(page: &str) -> bool {
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     command.spawn().is_ok()
-}
-
-/// Returns the failure to connect, with what to do about it.
-pub(crate) fn explain(target: &Target, error: ClientError) -> Failure {
-    let is_after_probe = matches!(&error, ClientError::Connect { details, .. }
-        if details.iter().any(|line| line.contains(method::SERVER_DISCOVER)));
-    let sign_in = causes(&error).find_map(|error| error.downcast_ref::<Error>());
-    let kind = sign_in.map(Error::kind);
-    let failure = Failure::from(error);
-    match (failure.code, &target.server) {
-        (Code::ActionRequired, Server::Http(server)) => match sign_in_hint(kind, &server.word) {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        },
-        (_, Server::Program(_)) if is_after_probe => failure.hint(
-            "if the program does not know server/discover, try --revision sessions".to_owned(),
-        ),
-        _ => failure,
-    }
-}
-
-/// Returns what the user can do about a sign-in that failed with this kind of error, or about a server that refused a token (`None`).
-fn sign_in_hint(kind: Option<ErrorKind>, server: &str) -> Option<String> {
-    let hint = match kind {
-        // [`NoBrowser`] says what to do.
-        Some(ErrorKind::UserAgent) => return None,
-        // The cause is on this machine.
-        Some(ErrorKind::Store | ErrorKind::Setup) => return None,
-        Some(ErrorKind::NoAuthorizationServer) => {
-            format!("the server takes configured tokens only: {PASS_TOKEN}")
-        }
-        None | Some(ErrorKind::Denied | ErrorKind::Expired | ErrorKind::UnknownClient) => {
-            format!("sign in with `mcp login {server}`, or {PASS_TOKEN}")
-        }
-        Some(_) => format!(
-            "the server, and a proxy in front of it, must answer GET requests for its metadata, see `mcp doctor {server}`; or {PASS_TOKEN}"
-        ),
-    };
-    Some(hint)
 }
 
 #[cfg(test)]

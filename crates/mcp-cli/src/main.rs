@@ -24,6 +24,7 @@ mod lock;
 mod log;
 mod login;
 mod output;
+mod sign_in_hint;
 mod target;
 
 use std::process::ExitCode;

@@ -13,6 +13,9 @@ use crate::failure::Failure;
 use crate::hidden::{self, HIDDEN};
 use crate::output::{one_line, say};
 
+/// The commands that take further words than a server.
+const TAKE_WORDS: [&str; 6] = ["call", "complete", "get", "list", "read", "watch"];
+
 /// The server of a command.
 #[derive(Debug, Clone)]
 pub(crate) struct Target {
@@ -74,7 +77,7 @@ impl Target {
             });
         }
         let first = words.remove(0);
-        match Self::named(&first, options) {
+        match Self::found(&first, Some(&words), options) {
             Ok(target) => Ok((target, words)),
             Err(failure) => Err(match words.iter().find(|word| is_url(word)) {
                 Some(url) => Failure::usage(format!(
@@ -88,10 +91,15 @@ impl Target {
         }
     }
 
-    /// Reads a URL or finds a configured server.
+    /// Reads a URL or finds a configured server, for a command that takes no program.
     pub(crate) fn named(word: &str, options: &Options) -> Result<Self, Failure> {
+        Self::found(word, None, options)
+    }
+
+    /// Reads a URL or finds a configured server; `words` as for [`advice`].
+    fn found(word: &str, words: Option<&[String]>, options: &Options) -> Result<Self, Failure> {
         if !is_url(word) {
-            return configured(word, options);
+            return configured(word, words, options);
         }
         let url = Url::parse(word)
             .map_err(|error| Failure::usage(format!("URL {:?}: {error}", shown_text(word))))?;
@@ -175,13 +183,13 @@ fn is_url(word: &str) -> bool {
 }
 
 /// Finds a server in the file of `--config`, else in the files of this folder and of known hosts.
-fn configured(name: &str, options: &Options) -> Result<Target, Failure> {
+fn configured(name: &str, words: Option<&[String]>, options: &Options) -> Result<Target, Failure> {
     let config = configuration(options)?;
     if let Some((_, error)) = config.errors().find(|(other, _)| *other == name) {
         return Err(Failure::usage(error.to_string()));
     }
     let Some((_, server)) = config.servers().find(|(other, _)| *other == name) else {
-        return Err(unknown(name, &config));
+        return Err(unknown(name, words, &config, options));
     };
     let server_words = format!("server {name:?}");
     for warning in config.warnings() {
@@ -223,8 +231,8 @@ fn names(config: &Config) -> String {
     names.join(", ")
 }
 
-/// Returns the failure for a name that is not configured.
-fn unknown(name: &str, config: &Config) -> Failure {
+/// Returns the failure for a name that is not configured. `words` as for [`advice`].
+fn unknown(name: &str, words: Option<&[String]>, config: &Config, options: &Options) -> Failure {
     let name = &*shown_text(name);
     let known = match names(config) {
         names if names.is_empty() => "there are none".to_owned(),
@@ -233,17 +241,42 @@ fn unknown(name: &str, config: &Config) -> Failure {
     for warning in config.warnings() {
         say(&format!("note: {warning}"));
     }
-    let advice = match Url::parse(&format!("http://{name}")) {
-        Ok(url)
-            if name.contains([':', '/']) && !Path::new(name).is_file() && url.host().is_some() =>
-        {
-            format!("for a URL, write http://{name} or https://{name}")
-        }
-        _ => format!("a program follows `--`, as in `mcp list -- {name}`"),
+    let text = format!("{name:?} is neither a URL nor a configured server ({known})");
+    Failure::usage(format!("{text}; {}", advice(name, words, options)))
+}
+
+/// Returns what to type instead of a name that is not configured. `words` are the further words of the command; `None` if it takes no program.
+fn advice(name: &str, words: Option<&[String]>, options: &Options) -> String {
+    let path = Path::new(name);
+    let is_path = name.starts_with(['.', '/', '~']) || path.exists();
+    let is_url = name.contains([':', '/'])
+        && Url::parse(&format!("http://{name}")).is_ok_and(|url| url.host().is_some());
+    let Some(words) = words else {
+        return "give the URL or the name of a server".to_owned();
     };
-    Failure::usage(format!(
-        "{name:?} is neither a URL nor a configured server ({known}); {advice}"
-    ))
+    if is_url && !is_path {
+        return format!("for a URL, write http://{name} or https://{name}");
+    }
+    let command = &options.command;
+    let joined = |words: &[String]| words.iter().map(|word| format!(" {word}")).collect();
+    let (before, after): (String, String) = match TAKE_WORDS.contains(&&**command) {
+        false => (String::new(), joined(words)),
+        // The arguments of a call can be secrets.
+        true => match words.iter().position(|word| word.contains(['=', '@'])) {
+            Some(first) => (joined(&words[..first]) + " ..", String::new()),
+            None => (joined(words), String::new()),
+        },
+    };
+    let typed = format!("`mcp {command}{before} -- {name}{after}`");
+    match path {
+        _ if path.is_dir() => format!(
+            "it is a folder; a program follows `--`, as in `mcp {command}{before} -- PROGRAM`"
+        ),
+        _ if is_path && !path.exists() => {
+            format!("there is no such file, either; a program follows `--`, as in {typed}")
+        }
+        _ => format!("to start a program, write {typed}"),
+    }
 }
 
 /// Asks for the value of an input at the terminal, without showing it, because most are secrets. `None` if there is no terminal.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use mcp_auth::server::{Identity, require_bearer, static_tokens};
-use mcp_server::{Args, Ctx, Elicitation, ErrorObject, HandlerError, Server, Tool};
+use mcp_server::{Args, Ctx, Elicitation, ErrorObject, HandlerError, Resource, Server, Tool};
 use mcp_transport_http::{Endpoint, serve_layered, serve_with};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -75,6 +75,13 @@ async fn serve() -> String {
                 Err(error) => Err(error),
             }
         }));
+    let server = server.resource(Resource::new("tea://order", "tea", async |cx: Ctx| {
+        let taste = cx.elicit::<Taste>("How much sugar?").await?;
+        match taste {
+            Elicitation::Accepted(taste) => Ok(format!("{} {:?}", taste.sugar, taste.milk)),
+            _ => Err(HandlerError::new("no tea")),
+        }
+    }));
     let endpoint = Endpoint::new(server).unwrap();
     tokio::spawn(serve_with(listener, endpoint, std::future::pending()));
     url
@@ -227,6 +234,7 @@ async fn a_token_without_a_scope_needs_an_action_of_the_user() {
     let served = serve_layered(listener, endpoint, layered, std::future::pending());
     tokio::spawn(served);
     let folder = folder("scopes");
+    // The server has no authorization server, so users cannot sign in.
     for (token, parts) in [
         ("none", vec!["the token is unknown"]),
         ("t-other", vec!["with the scopes read"]),
@@ -239,10 +247,20 @@ async fn a_token_without_a_scope_needs_an_action_of_the_user() {
         assert_eq!(output.status.code(), Some(5), "{token}: {said}");
         // `other` is not required.
         assert!(!said.contains("other"), "{said}");
+        let advice = "configured tokens only: pass a valid token";
+        assert!(
+            said.contains(advice) && !said.contains("mcp login"),
+            "{said}"
+        );
         for part in parts {
             assert!(said.contains(part), "{part}: {said}");
         }
     }
+    let header = "Authorization: Bearer none";
+    let output = mcp(&folder, &["doctor", &url, "--header", header]).await;
+    let report = String::from_utf8(output.stdout).unwrap();
+    assert!(report.contains("configured tokens only"), "{report}");
+    assert!(!report.contains("mcp doctor"), "{report}");
     // A server without an authorization server has no sign-in.
     let output = mcp(&folder, &["list", &url]).await;
     let said = said(&output);
@@ -314,4 +332,82 @@ async fn a_check_without_a_lock_file_says_how_to_create_it() {
         text.contains("mcp.lock does not exist; run `mcp lock`"),
         "{text}"
     );
+}
+
+/// A form without an answer is an error of each command: the server may have done something else than the user wanted.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_form_without_an_answer_is_an_error_of_each_command() {
+    let (url, folder) = (serve().await, folder("forms"));
+    let call = r#"tools/call {"name":"order","arguments":{}}"#;
+    let repl = |options: Vec<&'static str>| {
+        let (url, folder) = (url.clone(), folder.clone());
+        let run = move || {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_mcp"));
+            command
+                .args(["repl", &url])
+                .args(options)
+                .current_dir(&folder)
+                .env("HOME", &folder);
+            let pipes = command
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped());
+            let mut child = pipes.spawn().unwrap();
+            writeln!(child.stdin.take().unwrap(), "{call}\ntools/list").unwrap();
+            child.wait_with_output().unwrap()
+        };
+        tokio::task::spawn_blocking(run)
+    };
+    let output = repl(Vec::new()).await.unwrap();
+    let expected = "error: the server asked \"How much sugar?\"; run the command on a terminal, or give --answer FILE";
+    assert!(said(&output).contains(expected), "{output:?}");
+    assert_eq!(output.status.code(), Some(5), "{output:?}");
+    std::fs::write(folder.join("answer.json"), r#"{"sugar":2}"#).unwrap();
+    let output = repl(vec!["--answer", "answer.json"]).await.unwrap();
+    assert!(!said(&output).contains("error"), "{output:?}");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let output = mcp(&folder, &["read", &url, "tea://order"]).await;
+    assert!(said(&output).contains(expected), "{output:?}");
+    assert_eq!(output.status.code(), Some(5), "{output:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_without_dashes_is_an_error_that_shows_what_to_type() {
+    let folder = folder("dashes");
+    std::fs::write(folder.join("notes"), "").unwrap();
+    for (words, expected) in [
+        (
+            &["inspect", "./notes"][..],
+            "to start a program, write `mcp inspect -- ./notes`",
+        ),
+        (
+            &["lock", "./missing"],
+            "there is no such file, either; a program follows `--`, as in `mcp lock -- ./missing`",
+        ),
+        (
+            &["doctor", "python3", "server.py"],
+            "write `mcp doctor -- python3 server.py`",
+        ),
+        (
+            &["call", "npx", "add", "key=secret"],
+            "write `mcp call add .. -- npx`",
+        ),
+        (&["read", "npx", "a://b"], "write `mcp read a://b -- npx`"),
+        (
+            &["bridge", "."],
+            "it is a folder; a program follows `--`, as in `mcp bridge -- PROGRAM`",
+        ),
+        (
+            &["list", "notes.example/mcp"],
+            "for a URL, write http://notes.example/mcp or https://notes.example/mcp",
+        ),
+    ] {
+        let output = mcp(&folder, words).await;
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains(expected), "{expected}: {said}");
+        assert!(!said.contains("secret"), "{said}");
+    }
+    let output = mcp(&folder, &["login", "./notes"]).await;
+    assert!(!said(&output).contains("--`"), "{output:?}");
 }

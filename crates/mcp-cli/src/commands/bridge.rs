@@ -12,8 +12,8 @@ use crate::connect;
 use crate::failure::{Code, Failure};
 use crate::hidden::hide;
 use crate::log;
-use crate::login;
 use crate::output::say;
+use crate::sign_in_hint;
 use crate::target::{Server, Target};
 
 /// The variable with the bearer token.
@@ -104,6 +104,8 @@ async fn connect(
             true => Sharing::Principal,
             false => Sharing::All,
         });
-    let proxy = Proxy::connect(upstream).await;
-    proxy.map_err(|error| login::explain(target, error))
+    match Proxy::connect(upstream).await {
+        Ok(proxy) => Ok(proxy),
+        Err(error) => Err(sign_in_hint::explain(target, options, error).await),
+    }
 }

@@ -3,15 +3,16 @@
 use std::io::{self, IsTerminal as _, Write as _};
 
 use mcp_client::types::method;
-use mcp_client::{CallToolResult, Client, Progress};
+use mcp_client::{CallToolResult, Client, Error, Progress};
 use mcp_host::{argument_names, nearest_name};
 use serde_json::{Map, Value, json};
 
 use crate::args::{Options, Words};
 use crate::arguments;
-use crate::connect::{Connection, unanswered};
+use crate::connect::Connection;
 use crate::failure::{Code, Failure};
 use crate::output::{self, one_line};
+use crate::sign_in_hint;
 use crate::target::Target;
 
 pub(super) async fn run(words: Words, as_task: bool, options: &Options) -> Result<Code, Failure> {
@@ -23,35 +24,36 @@ pub(super) async fn run(words: Words, as_task: bool, options: &Options) -> Resul
     };
     let connection = Connection::open(&target, options).await?;
     let outcome = call(&connection.client, name, words, as_task, options).await;
-    let answers = std::sync::Arc::clone(&connection.answers);
     connection.close().await;
-    let unanswered = unanswered(&answers, options);
-    let result = match (outcome, &unanswered) {
-        (Err(failure), Some(_)) if failure.code == Code::Protocol => {
-            output::say(&format!("note: {failure}"));
-            return unanswered.map_or(Ok(Code::ActionRequired), Err);
+    let result = match outcome? {
+        Ok(result) => result,
+        Err(error) => {
+            let failure = sign_in_hint::explain(&target, options, error).await;
+            return Err(match failure.code {
+                Code::ActionRequired => failure.about(&format!("tool {name:?}")),
+                _ => failure,
+            });
         }
-        (outcome, _) => outcome?,
     };
     if options.json {
         output::json(&result)?;
     } else {
         output::print(&output::result_text(&result)?)?;
     }
-    match (result.is_error == Some(true), unanswered) {
-        (_, Some(failure)) => Err(failure),
-        (true, None) => Ok(Code::Tool),
-        (false, None) => Ok(Code::Success),
+    match result.is_error {
+        Some(true) => Ok(Code::Tool),
+        _ => Ok(Code::Success),
     }
 }
 
+/// Calls the tool. Returns a failure if the call cannot be sent, else its outcome.
 async fn call(
     client: &Client,
     name: &str,
     words: &[String],
     as_task: bool,
     options: &Options,
-) -> Result<CallToolResult, Failure> {
+) -> Result<Result<CallToolResult, Error>, Failure> {
     let tools = client.list_tools().await?;
     let schema = match tools.iter().find(|tool| tool.name == name) {
         Some(tool) => serde_json::to_value(&tool.input_schema).unwrap_or_default(),
@@ -90,10 +92,7 @@ async fn call(
             }
         })
         .await;
-    result.map_err(|error| match Failure::from(error) {
-        failure if failure.code == Code::ActionRequired => failure.about(&format!("tool {name:?}")),
-        failure => failure,
-    })
+    Ok(result)
 }
 
 /// Returns the tools to suggest for a misspelled name. If the name has the prefix of a server behind a gateway, only the tools of this server are suggested.

@@ -18,10 +18,25 @@ use clap_complete::Shell;
 
 use crate::args::{Cli, Command};
 use crate::failure::{Code, Failure};
-use crate::{lock, login, output};
+use crate::{answers, lock, login, output};
 
-/// Runs the command.
+/// Runs the command. It has failed if an elicitation was cancelled, whatever the server responded.
 pub(crate) async fn run(cli: Cli) -> Result<Code, Failure> {
+    let outcome = dispatch(cli).await;
+    let Some(cancelled) = answers::take_cancelled() else {
+        return outcome;
+    };
+    match outcome {
+        Err(failure) if failure.code != Code::Protocol => Err(failure),
+        Err(failure) => {
+            output::say(&format!("note: {failure}"));
+            Err(cancelled)
+        }
+        Ok(_) => Err(cancelled),
+    }
+}
+
+async fn dispatch(cli: Cli) -> Result<Code, Failure> {
     let options = cli.options;
     match cli.command {
         Command::Inspect { words, revisions } => inspect::run(words, revisions, &options).await,

@@ -12,6 +12,7 @@ use rustyline::error::ReadlineError;
 use rustyline::{DefaultEditor, ExternalPrinter};
 use serde_json::Value;
 
+use crate::answers;
 use crate::args::{Options, Words};
 use crate::connect::Connection;
 use crate::failure::{Code, Failure};
@@ -67,7 +68,7 @@ pub(super) async fn run(words: Words, options: &Options) -> Result<Code, Failure
                 Err(problem) => Err(Failure::usage(problem)),
             },
         };
-        if let Err(failure) = outcome {
+        for failure in outcome.err().into_iter().chain(answers::take_cancelled()) {
             failure.print();
             code = failure.code;
         }

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use clap::ValueEnum as _;
+use mcp_host::without_type_names;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -180,8 +181,8 @@ fn read(path: &Path) -> Result<LockFile, Failure> {
         }
         Err(error) => return Err(problem(error.to_string())),
     };
-    let file: LockFile =
-        mcp_jsonrpc::decode_document(&text).map_err(|error| problem(error.to_string()))?;
+    let file: LockFile = mcp_jsonrpc::decode_document(&text)
+        .map_err(|error| problem(without_type_names(&error.to_string())))?;
     if !(1..=VERSION).contains(&file.version) {
         return Err(problem(format!(
             "lock file format {} is not supported (this program: 1 to {VERSION}); update mcp",

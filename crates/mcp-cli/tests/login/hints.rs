@@ -84,3 +84,16 @@ async fn a_server_without_a_stored_sign_in_is_signed_in_to_or_gets_a_token() {
     }
     assert!(said.contains(&format!("mcp login {url}")), "{said}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_header_is_replaced_or_the_user_signs_in() {
+    let (program, issuer) = (Program::new("refused"), Issuer::start());
+    let url = notes(&issuer).await;
+    let (code, said) = program
+        .run(&["list", &url, "--header", "Authorization: Bearer x"])
+        .await;
+    assert_eq!(code, Some(5), "{said}");
+    let advice = format!("sign in with `mcp login {url}`, or pass a valid token with --header");
+    assert!(said.contains(&advice), "{said}");
+    assert!(!said.contains(TOKENS_ONLY), "{said}");
+}

@@ -133,16 +133,11 @@ pub(crate) fn exchange(url: &str, line: &str, rest: &str) -> String {
 
 /// Calls the tool `one__ask` in the stateless revision, with these members in the params; returns the result.
 pub(crate) fn ask(url: &str, members: Value) -> Value {
-    ask_as(TOKEN.1, url, members)
-}
-
-/// Calls the tool `one__ask` as [`ask`] does, with this token.
-pub(crate) fn ask_as(token: &str, url: &str, members: Value) -> Value {
-    let mut params = call("one__ask", json!({}));
-    if let (Some(params), Some(members)) = (params.as_object_mut(), members.as_object()) {
-        params.extend(members.clone());
+    let mut params = members;
+    for (name, value) in call("one__ask", &json!({})).as_object().unwrap() {
+        params[name] = value.clone();
     }
-    let response = post(token, url, &params);
+    let response = post(TOKEN.1, url, &params);
     let (_, body) = response.split_once("\r\n\r\n").unwrap();
     let answer: Value = serde_json::from_str(body).unwrap_or_else(|_| panic!("{response}"));
     assert!(answer["error"].is_null(), "{answer}");
@@ -176,7 +171,7 @@ pub(crate) const KEY: &str = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";
 pub(crate) const TOKEN: (&str, &str) = ("MCP_GATEWAY_TOKEN", "9p4wJ0cY2mXqT7vLr3sZ");
 
 /// Returns the params of a call of the stateless revision.
-pub(crate) fn call(tool: &str, arguments: Value) -> Value {
+pub(crate) fn call(tool: &str, arguments: &Value) -> Value {
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },

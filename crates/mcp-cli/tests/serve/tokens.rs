@@ -59,7 +59,7 @@ fn each_token_of_the_file_is_a_user_with_scopes() {
         let url = format!("http://{address}/mcp");
         let called = add(&url, ALICE);
         assert_eq!(text(&called.stdout), "5\n", "{}", text(&called.stderr));
-        let lacking = post(BOB, &url, &call("one__add", json!({ "a": 2, "b": 3 })));
+        let lacking = post(BOB, &url, &call("one__add", &json!({ "a": 2, "b": 3 })));
         let lacking = lacking.to_lowercase();
         assert!(lacking.starts_with("http/1.1 403 "), "{lacking}");
         assert!(
@@ -69,7 +69,7 @@ fn each_token_of_the_file_is_a_user_with_scopes() {
         assert!(lacking.contains("scope=\"math:add\""), "{lacking}");
         for refused in [
             get(&url, "/mcp"),
-            post(TOKEN.1, &url, &call("one__add", json!({}))),
+            post(TOKEN.1, &url, &call("one__add", &json!({}))),
         ] {
             assert!(refused.starts_with("HTTP/1.1 401 "), "{refused}");
         }
@@ -89,11 +89,11 @@ fn limits_and_parked_calls_belong_to_the_user_of_a_token() {
     );
     let mut gateway = Running::with(&file, &VARIABLES);
     let url = gateway.url();
-    let parked = post(ALICE, &url, &call("two__ask", json!({})));
+    let parked = post(ALICE, &url, &call("two__ask", &json!({})));
     let (_, body) = parked.split_once("\r\n\r\n").unwrap();
     let parked: Value = serde_json::from_str(body).unwrap();
     let accepted = json!({ "action": "accept", "content": { "name": "Ada" } });
-    let mut answer = call("two__ask", json!({}));
+    let mut answer = call("two__ask", &json!({}));
     answer["inputResponses"] = json!({ "q1": accepted });
     answer["requestState"] = parked["result"]["requestState"].clone();
     assert!(answer["requestState"].is_string(), "{parked}");
@@ -101,11 +101,11 @@ fn limits_and_parked_calls_belong_to_the_user_of_a_token() {
     assert!(taken.contains("requestState is unknown"), "{taken}");
     let answered = post(ALICE, &url, &answer);
     assert!(answered.contains("\"Ada\""), "{answered}");
-    let last = post(ALICE, &url, &call("one__add", json!({ "a": 1, "b": 1 })));
+    let last = post(ALICE, &url, &call("one__add", &json!({ "a": 1, "b": 1 })));
     assert!(last.contains("\"2\""), "{last}");
-    let limited = post(ALICE, &url, &call("one__add", json!({ "a": 1, "b": 1 })));
+    let limited = post(ALICE, &url, &call("one__add", &json!({ "a": 1, "b": 1 })));
     assert!(limited.contains("retryAfterMs"), "{limited}");
-    let other = post(BOB, &url, &call("one__add", json!({ "a": 1, "b": 1 })));
+    let other = post(BOB, &url, &call("one__add", &json!({ "a": 1, "b": 1 })));
     assert!(other.starts_with("HTTP/1.1 403 "), "{other}");
 }
 
@@ -183,6 +183,7 @@ fn changed_tokens_are_used_after_a_restart() {
     write_tokens(&file, &users(), json!({}));
     let mut gateway = Running::with(&file, &VARIABLES);
     let url = gateway.url();
+    gateway.logged("two: connected");
     let carol = json!([{ "token": "carol-9p4wJ0cY2mXqT7vLr3sZ", "subject": "carol" }]);
     write_tokens(&file, &carol, json!({}));
     gateway.signal("HUP");

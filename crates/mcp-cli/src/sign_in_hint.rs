@@ -1,0 +1,90 @@
+//! What the user can do if a server refuses a token, or a sign-in fails.
+
+use std::time::Duration;
+
+use mcp_auth::client::{Diagnosis, Error, ErrorKind};
+use mcp_client::Error as ClientError;
+use mcp_client::types::method;
+use tokio::time::timeout;
+
+use crate::args::Options;
+use crate::failure::{Code, Failure, causes};
+use crate::login::{PASS_TOKEN, is_readable_in_transit, stored};
+use crate::target::{HttpServer, Server, Target};
+
+/// Maximum time to find out whether a server has an authorization server.
+const DIAGNOSIS: Duration = Duration::from_secs(10);
+
+/// What a server without an authorization server expects.
+const TOKENS_ONLY: &str = "the server takes configured tokens only";
+
+/// Returns the failure of a connection or a call, with what to do about it.
+pub(crate) async fn explain(target: &Target, options: &Options, error: ClientError) -> Failure {
+    let is_after_probe = matches!(&error, ClientError::Connect { details, .. }
+        if details.iter().any(|line| line.contains(method::SERVER_DISCOVER)));
+    let sign_in = causes(&error).find_map(|error| error.downcast_ref::<Error>());
+    let kind = sign_in.map(Error::kind);
+    let is_about_token = error.required_urls().is_none();
+    let failure = Failure::from(error);
+    match (failure.code, &target.server) {
+        (Code::ActionRequired, Server::Http(server)) if is_about_token => match kind {
+            Some(kind) => sign_in_hint(failure, kind, &server.word),
+            None => failure.hint(token_hint(server, options).await),
+        },
+        (_, Server::Program(_)) if is_after_probe => failure.hint(
+            "if the program does not know server/discover, try --revision sessions".to_owned(),
+        ),
+        _ => failure,
+    }
+}
+
+/// Adds what the user can do about a sign-in that failed with this kind of error.
+fn sign_in_hint(failure: Failure, kind: ErrorKind, server: &str) -> Failure {
+    match kind {
+        // [`NoBrowser`] says what to do.
+        ErrorKind::UserAgent => failure,
+        // The cause is on this machine.
+        ErrorKind::Store | ErrorKind::Setup => failure,
+        ErrorKind::NoAuthorizationServer => failure.hint(format!("{TOKENS_ONLY}: {PASS_TOKEN}")),
+        ErrorKind::Denied | ErrorKind::Expired | ErrorKind::UnknownClient => {
+            failure.hint(format!("sign in with `mcp login {server}`, or {PASS_TOKEN}"))
+        }
+        _ => failure
+            .hint(format!(
+                "the server, and a proxy in front of it, must answer GET requests for its metadata; or {PASS_TOKEN}"
+            ))
+            .hint_at_doctor(server),
+    }
+}
+
+/// Returns what the user can do if the server refused a token that the command line or the configuration has. Asks the server whether an
+/// authorization server issues its tokens.
+pub(crate) async fn token_hint(server: &HttpServer, options: &Options) -> String {
+    let is_authorization = |name: &String| name.eq_ignore_ascii_case("authorization");
+    let is_configured = options.header.is_empty() && server.headers.keys().any(is_authorization);
+    let other = match is_configured {
+        true => "correct the header \"authorization\" of the server in its configuration file",
+        false => "pass a valid token with --header \"Authorization: Bearer TOKEN\"",
+    };
+    let auth = match is_readable_in_transit(&server.url) {
+        true => return other.to_owned(),
+        false => stored(server, options),
+    };
+    let Ok(auth) = auth else {
+        return other.to_owned();
+    };
+    match timeout(DIAGNOSIS, auth.diagnose()).await {
+        Ok(diagnosis) if diagnosis.is_published() => {
+            format!("sign in with `mcp login {}`, or {other}", server.word)
+        }
+        Ok(diagnosis) if is_without_authorization_server(&diagnosis) => {
+            format!("{TOKENS_ONLY}: {other}")
+        }
+        _ => other.to_owned(),
+    }
+}
+
+fn is_without_authorization_server(diagnosis: &Diagnosis) -> bool {
+    let issuer = diagnosis.issuer();
+    issuer.is_err_and(|error| error.kind() == ErrorKind::NoAuthorizationServer)
+}
