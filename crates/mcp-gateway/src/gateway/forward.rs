@@ -258,7 +258,7 @@ impl State {
     /// otherwise the only server with this scheme, otherwise the only server with resources. A URI is never sent to several servers.
     fn mount_of_uri(&self, uri: &str) -> Option<Arc<MountedServer>> {
         let mounts = self.mounts();
-        if let Some(mount) = mounts.iter().find(|mount| mount.catalog.lists_uri(uri)) {
+        if let Some(mount) = read_from(&mounts, uri) {
             return Some(Arc::clone(mount));
         }
         let matching = mounts.iter().filter_map(|mount| {
@@ -300,6 +300,14 @@ impl State {
             Ok(Payload::Empty)
         })))
     }
+}
+
+/// Returns the first server that lists a URI: the one from which the resource is read, and whose item is listed.
+pub(super) fn read_from<'a>(
+    mounts: &'a [Arc<MountedServer>],
+    uri: &str,
+) -> Option<&'a Arc<MountedServer>> {
+    mounts.iter().find(|mount| mount.catalog.lists_uri(uri))
 }
 
 fn has_resources(mount: &MountedServer) -> bool {

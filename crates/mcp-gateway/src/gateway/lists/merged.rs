@@ -1,6 +1,7 @@
 //! A list of the gateway while it is merged from the lists of its servers.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use mcp_jsonrpc::decode;
 
@@ -18,7 +19,8 @@ const PAGE_BYTES: usize = 2 << 20;
 /// A list result that is being merged.
 pub(super) struct MergedList {
     pub(super) kind: ListKind,
-    pub(super) ids: HashSet<String>,
+    /// The names and URIs of the items, and the mount of each.
+    pub(super) ids: HashMap<String, Arc<str>>,
     items: String,
     pub(super) next: Cursors,
     unavailable: BTreeMap<String, String>,
@@ -32,7 +34,7 @@ impl MergedList {
     pub(super) fn new(kind: ListKind) -> Self {
         Self {
             kind,
-            ids: HashSet::new(),
+            ids: HashMap::new(),
             items: String::new(),
             next: Cursors::new(),
             unavailable: BTreeMap::new(),

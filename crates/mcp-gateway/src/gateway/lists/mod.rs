@@ -22,6 +22,7 @@ use self::merged::MergedList;
 use self::pages::{PageRequest, Pages};
 pub(super) use self::search::{CALL_TOOL, SEARCH_TOOLS, called};
 use super::denials::MAX_LOGGED;
+use super::forward::read_from;
 use super::mount::MountedServer;
 use super::state::State;
 use crate::core::ListPage;
@@ -117,7 +118,7 @@ impl State {
                 continue;
             }
             for page in &answer.pages {
-                self.add(merged, &mounts[..index], mount, page).await;
+                self.add(merged, &mounts, mount, page).await;
             }
             if is_complete {
                 // Pages after a limit or an error are left out.
@@ -172,11 +173,11 @@ impl State {
         requests
     }
 
-    /// Adds a page of a server. `earlier` are the mounts before it, which win if they list the same URI.
+    /// Adds a page of a server. If several of `mounts` list the same URI, the item is that of the server which [`read_from`] returns.
     async fn add(
         &self,
         merged: &mut MergedList,
-        earlier: &[Arc<MountedServer>],
+        mounts: &[Arc<MountedServer>],
         mount: &MountedServer,
         page: &ListPage,
     ) {
@@ -204,17 +205,19 @@ impl State {
                 continue;
             }
             let is_uri = matches!(kind, ListKind::Resources | ListKind::Templates);
-            if is_uri && earlier.iter().any(|mount| mount.catalog.lists_uri(&id)) {
-                self.report_clash(mount, &id);
+            let used = is_uri.then(|| read_from(mounts, &id)).flatten();
+            if let Some(used) = used.filter(|used| used.name != mount.name) {
+                self.report_clash(&used.name, mount, &id);
                 continue;
             }
             let Some((id, text)) = exposed(kind, mount, id, item) else {
                 continue;
             };
-            if !merged.ids.insert(id.clone()) {
-                self.report_clash(mount, &id);
+            if let Some(used) = merged.ids.get(&id) {
+                self.report_clash(used, mount, &id);
                 continue;
             }
+            merged.ids.insert(id, Arc::clone(&mount.name));
             if !merged.add_item(&text) {
                 let reason = format!(
                     "the list of the gateway has reached the limit of {MAX_LIST_BYTES} bytes or {MAX_ITEMS} items"
@@ -227,13 +230,14 @@ impl State {
         merged.add_page(&mount.name, page);
     }
 
-    fn report_clash(&self, mount: &MountedServer, id: &str) {
+    /// Logs that an item of `mount` is left out, because the server `used` has an item with the same name or URI.
+    fn report_clash(&self, used: &str, mount: &MountedServer, id: &str) {
         let mut reported = lock(&self.reported);
         let mut hasher = DefaultHasher::new();
         (&mount.name, id).hash(&mut hasher);
         if reported.len() < MAX_REPORTED && reported.insert(hasher.finish()) {
             let id = quote(id, MAX_LOGGED);
-            tracing::warn!(mount = %mount.name, %id, "left out an item: an earlier one has the same name or URI");
+            tracing::warn!(mount = %mount.name, used, %id, "left out an item: the server \"used\" has one with the same name or URI");
         }
     }
 }
