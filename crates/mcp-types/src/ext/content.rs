@@ -2,8 +2,8 @@
 
 use crate::{
     AudioContent, ContentBlock, EmbeddedResource, ImageContent, OneOrMany, Prompt, PromptMessage,
-    Resource, ResourceContents, ResourceLink, ResourceTemplate, Role, SamplingMessage,
-    SamplingMessageContentBlock, TextContent,
+    ReadResourceResult, Resource, ResourceContents, ResourceLink, ResourceTemplate, Role,
+    SamplingMessage, SamplingMessageContentBlock, TextContent,
 };
 
 impl ContentBlock {
@@ -94,7 +94,33 @@ impl From<String> for OneOrMany<SamplingMessageContentBlock> {
     }
 }
 
+impl ReadResourceResult {
+    /// Returns the texts of the contents, joined by line breaks. Binary contents are left out.
+    ///
+    /// ```
+    /// use mcp_types::{ReadResourceResult, ResourceContents};
+    ///
+    /// let image = ResourceContents::blob("notes://1/image", "iVBORw0KGgo=");
+    /// let texts = ["Buy milk", "Call Ada"].map(|text| ResourceContents::text("notes://1", text));
+    /// let [first, second] = texts;
+    /// let result = ReadResourceResult::new(vec![first, image, second]);
+    /// assert_eq!(result.joined_text(), "Buy milk\nCall Ada");
+    /// ```
+    pub fn joined_text(&self) -> String {
+        let texts = self.contents.iter().filter_map(ResourceContents::as_text);
+        texts.collect::<Vec<_>>().join("\n")
+    }
+}
+
 impl ResourceContents {
+    /// Returns the text of text contents.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(contents) => Some(&contents.text),
+            _ => None,
+        }
+    }
+
     /// The contents of a text resource.
     pub fn text(uri: impl Into<String>, text: impl Into<String>) -> Self {
         Self::Text(crate::TextResourceContents::new(uri, text))
