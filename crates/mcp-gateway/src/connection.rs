@@ -269,14 +269,13 @@ impl fmt::Debug for UpstreamConnection {
 pub(crate) fn hidden_response(server: &str, error: &CallError, log: &LogLimit) -> ErrorObject {
     let outcome = match error {
         CallError::Closed(_) => "has ended the connection, and the call may have run",
-        // Only the text says whether the request was sent.
-        CallError::Failed(error) => match error.to_string() {
-            text if text.contains("may have run") => "did not respond, and the call may have run",
-            text if text.contains("call again") => {
-                "had lost the session, and a new session is open, so call again"
-            }
-            _ => "did not respond",
-        },
+        CallError::Failed(error) if error.is_possibly_executed() => {
+            "did not respond, and the call may have run"
+        }
+        CallError::Failed(error) if error.is_session_replaced() => {
+            "had lost the session, and a new session is open, so call again"
+        }
+        CallError::Failed(_) => "did not respond",
         error => return no_response(server, error),
     };
     if let Some(omitted) = log.admit(std::time::Instant::now()) {

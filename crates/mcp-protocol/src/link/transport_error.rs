@@ -9,6 +9,8 @@ pub struct TransportError {
     unknown_protocol: bool,
     inconclusive: bool,
     temporary: bool,
+    possibly_executed: bool,
+    session_replaced: bool,
     challenge: Option<String>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
@@ -21,6 +23,8 @@ impl TransportError {
             unknown_protocol: false,
             inconclusive: false,
             temporary: false,
+            possibly_executed: false,
+            session_replaced: false,
             challenge: None,
             source: None,
         }
@@ -63,6 +67,31 @@ impl TransportError {
     /// Returns whether the same message may be accepted later without a change.
     pub fn is_temporary(&self) -> bool {
         self.temporary
+    }
+
+    /// Marks the failure of a request that was sent and has no response: the peer may have executed it.
+    #[must_use]
+    pub fn as_possibly_executed(mut self) -> Self {
+        self.possibly_executed = true;
+        self
+    }
+
+    /// Returns whether the peer may have executed the request.
+    pub fn is_possibly_executed(&self) -> bool {
+        self.possibly_executed
+    }
+
+    /// Marks the failure of a request that was not executed, because the peer had lost the session. A new session is open, so the
+    /// request can be sent again.
+    #[must_use]
+    pub fn as_session_replaced(mut self) -> Self {
+        self.session_replaced = true;
+        self
+    }
+
+    /// Returns whether the request was not executed, and can be sent again in a new session.
+    pub fn is_session_replaced(&self) -> bool {
+        self.session_replaced
     }
 
     /// Marks a refusal because of a missing or invalid token, with the challenge of the server, as in

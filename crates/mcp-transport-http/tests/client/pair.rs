@@ -215,7 +215,16 @@ pub(crate) async fn result(call: JoinHandle<Result<Answer, CallError>>) -> Value
 /// Returns the error text of a failed call.
 pub(crate) async fn failure(call: JoinHandle<Result<Answer, CallError>>) -> String {
     match call.await.unwrap() {
-        Err(error) => error.to_string(),
+        Err(error) => {
+            let text = error.to_string();
+            if let CallError::Failed(error) = &error {
+                // Gateways tell clients only this of the error.
+                let marks = (error.is_possibly_executed(), error.is_session_replaced());
+                let said = (text.contains("may have run"), text.contains("call again"));
+                assert_eq!(marks, said, "{text}");
+            }
+            text
+        }
         Ok(answer) => panic!("{answer:?}"),
     }
 }

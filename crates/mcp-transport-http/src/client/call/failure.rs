@@ -61,7 +61,9 @@ pub(crate) fn failed(error: TransportError) -> CallError {
 pub(crate) fn may_have_run(error: TransportError, method: &str) -> TransportError {
     let text = format!("{error}; {method} may have run, so it was not repeated");
     let is_temporary = error.is_temporary();
-    let error = TransportError::new(text).with_source(error);
+    let error = TransportError::new(text)
+        .with_source(error)
+        .as_possibly_executed();
     if is_temporary {
         error.as_temporary()
     } else {

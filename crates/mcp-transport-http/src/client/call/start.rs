@@ -137,13 +137,12 @@ fn check_session(answer: Answer, session: &Session) -> Result<Answer, CallFailur
 
 fn session_lost_error(state: &ClientState, method: &str, seen: bool) -> TransportError {
     let endpoint = &state.http.endpoint;
-    let ran = if seen {
-        "it may have run"
-    } else {
-        "call again"
+    let text = format!(
+        "{endpoint} had lost the session; a new session is open; {method} was not repeated"
+    );
+    let error = match seen {
+        true => TransportError::new(text + ", it may have run").as_possibly_executed(),
+        false => TransportError::new(text + ", call again").as_session_replaced(),
     };
-    TransportError::new(format!(
-        "{endpoint} had lost the session; a new session is open; {method} was not repeated, {ran}"
-    ))
-    .as_temporary()
+    error.as_temporary()
 }

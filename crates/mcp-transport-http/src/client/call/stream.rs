@@ -164,7 +164,9 @@ async fn resumed(
              response is lost, and the request may have run",
             context.method
         );
-        return Err(CallFailure::failed(context.error(&problem)));
+        return Err(CallFailure::failed(
+            context.error(&problem).as_possibly_executed(),
+        ));
     }
     let refusal = Refusal::read(context.state, response).await;
     if refusal.is_session_lost(context.session) {
@@ -178,9 +180,9 @@ async fn resumed(
         }
         return Ok(Err(error.to_string()));
     }
-    Err(CallFailure::failed(TransportError::new(format!(
-        "{error}; the response is lost, and the request may have run"
-    ))))
+    let text = format!("{error}; the response is lost, and the request may have run");
+    let error = TransportError::new(text).as_possibly_executed();
+    Err(CallFailure::failed(error))
 }
 
 fn too_many_reconnects(
@@ -196,7 +198,7 @@ fn too_many_reconnects(
         context.method,
         resume.total()
     );
-    CallFailure::failed(context.error(&problem))
+    CallFailure::failed(context.error(&problem).as_possibly_executed())
 }
 
 /// Reads the rest of the stream after the response, so that the connection can be used again. The
