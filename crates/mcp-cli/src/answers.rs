@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use mcp_client::types::{ElicitAction, ElicitResult, ElicitValue, FormProperties, RequestedSchema};
 use mcp_client::{ClientBuilder, ElicitForm, ElicitUrl};
+use mcp_host::without_type_names;
 use mcp_protocol::{form, lock};
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
@@ -187,7 +188,7 @@ fn stored(answer: Value) -> Result<ElicitResult, String> {
             })?;
         }
     }
-    serde_json::from_value(result).map_err(|error| error.to_string())
+    serde_json::from_value(result).map_err(|error| without_type_names(&error.to_string()))
 }
 
 /// Checks the content of an accepted form as the client does before it sends the content.
@@ -288,7 +289,8 @@ fn entered(
 
 /// Checks one value as the server will, so that the user can correct it.
 fn checked(schema: &RequestedSchema, name: &str, value: Value) -> Result<Value, String> {
-    let content = serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
+    let content = serde_json::from_value(value.clone())
+        .map_err(|error| without_type_names(&error.to_string()))?;
     let field = schema.properties.get(name).cloned();
     let fields: FormProperties = field
         .map(|field| (name.to_owned(), field))

@@ -64,11 +64,10 @@ impl UserAgent for NoBrowser {
     }
 }
 
-/// Returns whether scopes can be shown as part of a command: a server chooses them, and a user may paste
-/// the command into a shell.
-fn is_plain(scopes: &str) -> bool {
+/// Returns whether a text of a server, such as scopes, can be shown as part of a command: a user may paste the command into a shell.
+pub(crate) fn is_plain(text: &str) -> bool {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || " -._~:/?@+=,%*".contains(char);
-    scopes.chars().all(is_plain)
+    text.chars().all(is_plain)
 }
 
 /// Returns the tokens that `mcp login` stored for a server.

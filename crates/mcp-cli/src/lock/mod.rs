@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 
 use crate::args::{ListKind, Options, RevisionChoice, Words};
 use crate::failure::{Code, Failure};
+use crate::login::is_plain;
 use crate::output;
 use crate::target::Target;
 use compare::{Class, Difference};
@@ -100,12 +101,7 @@ pub(crate) async fn run(
     let differences = locked.map_or_else(Vec::new, |locked| compare::compare(locked, &found));
     show(&differences, mode, path, options)?;
     if mode.check {
-        let is_of_resource = |one: &Difference| one.item.starts_with("resource ");
-        if !differences.is_empty() && differences.iter().all(is_of_resource) {
-            output::say(
-                "note: only resources differ; to leave them out of the file, run `mcp lock --only tools,prompts,templates`",
-            );
-        }
+        advise(&differences, locked, &found);
         return Ok(match differences[..] {
             [] => Code::Success,
             _ => Code::LockMismatch,
@@ -117,6 +113,28 @@ pub(crate) async fn run(
     write(path, &file)?;
     output::say(&format!("locked {counts} in {}", path.display()));
     Ok(Code::Success)
+}
+
+/// Says how to leave out what may differ each time.
+fn advise(differences: &[Difference], locked: Option<&Snapshot>, found: &Snapshot) {
+    let is_of_resource = |one: &Difference| one.item.starts_with("resource ");
+    if !differences.is_empty() && differences.iter().all(is_of_resource) {
+        output::say(
+            "note: only resources differ; to leave them out of the file, run `mcp lock --only tools,prompts,templates`",
+        );
+    }
+    let defaults = locked.map_or_else(Vec::new, |locked| locked.changed_defaults(found));
+    if let Some(argument) = defaults.first() {
+        // A name of the server is part of a command only if it has no meaning in a shell.
+        let word = if is_plain(argument) {
+            argument
+        } else {
+            "TOOL:ARGUMENT"
+        };
+        output::say(&format!(
+            "note: the default of {argument} differs; if the server computes it at each start, `mcp lock --volatile-default {word}` leaves it out of comparisons"
+        ));
+    }
 }
 
 /// Returns the kinds that are compared: those of the command, or else those of the entry, or else all.

@@ -157,6 +157,28 @@ impl Snapshot {
         Ok(())
     }
 
+    /// Returns the arguments whose defaults differ from those of another snapshot, as `TOOL:ARGUMENT`.
+    pub(super) fn changed_defaults(&self, other: &Self) -> Vec<String> {
+        let (Some(tools), Some(others)) = (&self.tools, &other.tools) else {
+            return Vec::new();
+        };
+        let mut changed = Vec::new();
+        for (tool, now) in others {
+            let was = tools.get(tool).filter(|was| *was != now);
+            let arguments = |one: &Definition| {
+                let arguments = one.definition["inputSchema"]["properties"].as_object();
+                arguments.cloned().unwrap_or_default()
+            };
+            let (was, now) = (was.map(arguments).unwrap_or_default(), arguments(now));
+            let defaults = was.iter().filter_map(|(name, was)| {
+                let (was, now) = (was.get("default")?, now.get(name)?.get("default")?);
+                (was != now).then(|| format!("{tool}:{name}"))
+            });
+            changed.extend(defaults);
+        }
+        changed
+    }
+
     /// Returns the snapshot, and those of other revisions that differ.
     pub(super) fn with_others(&self) -> impl Iterator<Item = &Self> {
         let others = self.others.iter().flatten();

@@ -106,6 +106,20 @@ async fn resources_can_be_left_out() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_check_says_how_to_ignore_a_default_that_changes() {
+    let folder = Folder::new("changed-default");
+    folder.serve("note://1", "09:00").await;
+    assert_eq!(folder.lock(&[]).await.status.code(), Some(0));
+    let output = folder.lock(&["--check"]).await;
+    assert!(!said(&output).contains("--volatile-default"), "{output:?}");
+    folder.serve("note://1", "09:01").await;
+    let output = folder.lock(&["--check"]).await;
+    assert_eq!(output.status.code(), Some(6), "{output:?}");
+    let hint = "the default of search:since differs; if the server computes it at each start, `mcp lock --volatile-default search:since`";
+    assert!(said(&output).contains(hint), "{output:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_default_that_changes_each_time_can_be_ignored() {
     let folder = Folder::new("default");
     folder.serve("note://1", "09:00").await;
