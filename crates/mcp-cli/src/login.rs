@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use mcp_auth::OAuth;
 use mcp_auth::client::{
-    AuthorizationSession, Callback, Credentials, Error, FileTokenStore, Loopback, OAuthBuilder,
-    SignInProgress, UserAgent,
+    AuthorizationSession, Callback, Credentials, Error, ErrorKind, FileTokenStore, Loopback,
+    OAuthBuilder, SignInProgress, UserAgent,
 };
 use mcp_protocol::{BoxFuture, lock};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -21,6 +21,9 @@ use crate::target::{HttpServer, Server, Target};
 
 /// Overrides the file of the tokens.
 const TOKENS: &str = "MCP_TOKENS";
+
+/// What a server without an authorization server expects.
+pub(crate) const TOKENS_ONLY: &str = "the server takes configured tokens only";
 
 /// How to connect without a sign-in.
 pub(crate) const PASS_TOKEN: &str = "pass a token with --header \"Authorization: Bearer TOKEN\"";
@@ -282,7 +285,11 @@ pub(crate) async fn logout(
 }
 
 fn failed(error: &Error) -> Failure {
-    Failure::new(Code::ActionRequired, error.to_string()).hint_at_ca(error)
+    let failure = Failure::new(Code::ActionRequired, error.to_string()).hint_at_ca(error);
+    match error.kind() {
+        ErrorKind::NoAuthorizationServer => failure.hint(format!("{TOKENS_ONLY}: {PASS_TOKEN}")),
+        _ => failure,
+    }
 }
 
 /// Opens a page with the browser of the user; returns whether a program for that started.

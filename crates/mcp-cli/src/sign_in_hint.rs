@@ -9,14 +9,11 @@ use tokio::time::timeout;
 
 use crate::args::Options;
 use crate::failure::{Code, Failure, causes};
-use crate::login::{PASS_TOKEN, is_readable_in_transit, stored};
+use crate::login::{PASS_TOKEN, TOKENS_ONLY, is_readable_in_transit, stored};
 use crate::target::{HttpServer, Server, Target};
 
 /// Maximum time to find out whether a server has an authorization server.
 const DIAGNOSIS: Duration = Duration::from_secs(10);
-
-/// What a server without an authorization server expects.
-const TOKENS_ONLY: &str = "the server takes configured tokens only";
 
 /// Returns the failure of a connection or a call, with what to do about it.
 pub(crate) async fn explain(target: &Target, options: &Options, error: ClientError) -> Failure {

@@ -261,6 +261,12 @@ async fn a_token_without_a_scope_needs_an_action_of_the_user() {
     let report = String::from_utf8(output.stdout).unwrap();
     assert!(report.contains("configured tokens only"), "{report}");
     assert!(!report.contains("mcp doctor"), "{report}");
+    let output = mcp(&folder, &["login", "--no-browser", &url]).await;
+    let refused = said(&output);
+    assert!(
+        refused.contains("configured tokens only: pass a token"),
+        "{refused}"
+    );
     // A server without an authorization server has no sign-in.
     let output = mcp(&folder, &["list", &url]).await;
     let said = said(&output);
