@@ -36,7 +36,7 @@
 //! # Features
 //!
 //! - `macros` (default): `#[tool]`, `#[prompt]`, `#[resource]`, and their forms for methods.
-//! - `seal` (default): [`StateKeys`], which encrypt the state that a client carries between the round trips of a call.
+//! - `state-keys` (default): [`StateKeys`], which encrypt the state that a client carries between the round trips of a call.
 //! - `tasks` (default): calls of tools that continue after their request.
 //! - `files`: [`Folder`], the files of one folder. A client cannot reach other files, whatever name it sends.
 //! - `log`: [`LogLayer`], which sends the `tracing` events of handlers to clients.
@@ -105,7 +105,7 @@ pub use registry::method::{ForMethod, ForNotification};
 pub use registry::prompt::Prompt;
 pub use registry::resource::Resource;
 pub use registry::tool::Tool;
-#[cfg(feature = "seal")]
+#[cfg(feature = "state-keys")]
 pub use round_trip::StateKeys;
 pub use server::builder::ServerBuilder;
 pub use server::extension::Extension;

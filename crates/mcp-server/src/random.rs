@@ -18,7 +18,7 @@ pub(crate) fn mac(parts: &[&[u8]]) -> String {
 }
 
 /// As [`mac`], under this key of the state keys.
-#[cfg(feature = "seal")]
+#[cfg(feature = "state-keys")]
 pub(crate) fn mac_under(key: &[u8; 32], parts: &[&[u8]]) -> String {
     use ring::hmac;
     // Derived, so that the key has only one purpose.
@@ -50,7 +50,7 @@ pub(crate) fn is_equal(a: &str, b: &str) -> bool {
 }
 
 /// HMAC-SHA-256, cut to 128 bits (RFC 2104, section 5).
-#[cfg(feature = "seal")]
+#[cfg(feature = "state-keys")]
 fn sign(message: &[u8]) -> u128 {
     use ring::{hmac, rand};
     static KEY: OnceLock<hmac::Key> = OnceLock::new();
@@ -72,7 +72,7 @@ fn sign(message: &[u8]) -> u128 {
     sign_under(key, message)
 }
 
-#[cfg(feature = "seal")]
+#[cfg(feature = "state-keys")]
 fn sign_under(key: &ring::hmac::Key, message: &[u8]) -> u128 {
     let tag = ring::hmac::sign(key, message);
     let cut = tag.as_ref().first_chunk::<16>();
@@ -80,8 +80,8 @@ fn sign_under(key: &ring::hmac::Key, message: &[u8]) -> u128 {
 }
 
 /// Two SipHash values under keys of the standard library. SipHash as the standard library uses it
-/// is not documented as an authentication code; build with feature `seal` for HMAC.
-#[cfg(not(feature = "seal"))]
+/// is not documented as an authentication code; build with feature `state-keys` for HMAC.
+#[cfg(not(feature = "state-keys"))]
 fn sign(message: &[u8]) -> u128 {
     siphash(message)
 }

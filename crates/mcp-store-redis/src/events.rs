@@ -103,8 +103,8 @@ impl RedisEventStore {
         self
     }
 
-    /// Sets the maximum size of the events of all sessions of this process, in bytes. A session that exceeds it loses its own oldest events, never those
-    /// of another session. Default 256 MiB.
+    /// Sets the maximum size of the events of all sessions of this process, in bytes. At this limit, the session with the largest events loses its oldest
+    /// stream. Default 256 MiB.
     #[must_use]
     pub fn with_max_total_bytes(mut self, bytes: usize) -> Self {
         self.limits.total_bytes = bytes;
@@ -170,7 +170,7 @@ impl RedisEventStore {
                 stored,
             });
             for stream in room.streams {
-                self.forget(StreamKey::new(key.session, stream));
+                self.forget(stream);
             }
             Ok(receiver)
         });
@@ -195,9 +195,8 @@ impl RedisEventStore {
 
     fn full(&self) -> EventStoreError {
         EventStoreError::new(format!(
-            "the events of all sessions have {} bytes (RedisEventStore::with_max_total_bytes), or the event alone more than the {} of \
-             RedisEventStore::with_max_session_bytes",
-            self.limits.total_bytes, self.limits.session_bytes
+            "an event exceeds the {} bytes of RedisEventStore::with_max_session_bytes, or the {} of with_max_total_bytes",
+            self.limits.session_bytes, self.limits.total_bytes
         ))
     }
 

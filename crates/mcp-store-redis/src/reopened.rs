@@ -99,12 +99,15 @@ impl ReopenedConnection {
     async fn run<T>(
         &self,
         command: impl AsyncFnOnce(&mut MultiplexedConnection) -> RedisResult<T>,
+        says_lost: impl FnOnce(&T) -> bool,
     ) -> RedisResult<T> {
         let (mut connection, generation) = self.current().await?;
         let outcome = command(&mut connection).await;
-        if let Err(error) = &outcome
-            && is_lost(error)
-        {
+        let is_unusable = match &outcome {
+            Ok(reply) => says_lost(reply),
+            Err(error) => is_lost(error),
+        };
+        if is_unusable {
             let mut state = self.0.state.lock().await;
             if state.generation == generation {
                 state.connection = None;
@@ -144,19 +147,27 @@ impl Shared {
     }
 }
 
-/// Returns whether another connection is needed.
+/// Returns whether another connection is needed after an error of this one.
 fn is_lost(error: &RedisError) -> bool {
-    error.is_unrecoverable_error()
-        || error.is_io_error()
-        || matches!(
-            error.code(),
-            Some("READONLY" | "MASTERDOWN" | "LOADING" | "NOAUTH")
-        )
+    error.is_unrecoverable_error() || error.is_io_error()
+}
+
+/// Returns whether Redis replies that it cannot run commands, for example because it has become a replica.
+fn says_lost(reply: &Value) -> bool {
+    let Value::ServerError(error) = reply else {
+        return false;
+    };
+    matches!(
+        error.code(),
+        "READONLY" | "MASTERDOWN" | "LOADING" | "NOAUTH"
+    )
 }
 
 impl ConnectionLike for ReopenedConnection {
     fn req_packed_command<'a>(&'a mut self, cmd: &'a Cmd) -> RedisFuture<'a, Value> {
-        Box::pin(self.run(async |connection| connection.req_packed_command(cmd).await))
+        let run =
+            async |connection: &mut MultiplexedConnection| connection.req_packed_command(cmd).await;
+        Box::pin(self.run(run, says_lost))
     }
 
     fn req_packed_commands<'a>(
@@ -165,11 +176,13 @@ impl ConnectionLike for ReopenedConnection {
         offset: usize,
         count: usize,
     ) -> RedisFuture<'a, Vec<Value>> {
-        Box::pin(self.run(async move |connection| {
+        let run = async move |connection: &mut MultiplexedConnection| {
             connection
                 .req_packed_commands(pipeline, offset, count)
                 .await
-        }))
+        };
+        let is_lost = |replies: &Vec<Value>| replies.iter().any(says_lost);
+        Box::pin(self.run(run, is_lost))
     }
 
     fn get_db(&self) -> i64 {

@@ -1,6 +1,6 @@
 //! Which events a process has stored in Redis, so that clients cannot fill it.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::Duration;
 
 use mcp_transport_http::{SessionId, StreamKey};
@@ -20,10 +20,12 @@ pub(crate) struct StoredLimits {
     pub(crate) total_bytes: usize,
 }
 
-/// The stored events by session and stream. A session that exceeds a limit loses its own oldest events.
+/// The stored events by session and stream. A session that exceeds its limit loses its own oldest events; at the limit of all sessions, the largest one does.
 #[derive(Debug, Default)]
 pub(crate) struct StoredEvents {
     sessions: HashMap<SessionId, Session>,
+    /// The sizes of the sessions.
+    sizes: BTreeSet<(usize, [u8; 32])>,
     bytes: usize,
 }
 
@@ -35,8 +37,10 @@ struct Session {
 
 #[derive(Debug)]
 struct Stream {
-    /// The sequence number of the oldest event.
+    /// The sequence number of the oldest event that this process has stored.
     first: u64,
+    /// Whether another process has stored the events before.
+    is_foreign: bool,
     /// The sizes of the events.
     sizes: VecDeque<u32>,
     bytes: usize,
@@ -46,10 +50,10 @@ struct Stream {
 /// What to remove when an event is stored.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Room {
-    /// The events of the stream before this one.
+    /// The events of the stream before this one; 0 for none.
     pub(crate) first: u64,
-    /// Other streams of the session.
-    pub(crate) streams: Vec<u32>,
+    /// Other streams.
+    pub(crate) streams: Vec<StreamKey>,
 }
 
 impl StoredEvents {
@@ -63,62 +67,81 @@ impl StoredEvents {
         now: Instant,
     ) -> Option<Room> {
         let cost = u32::try_from(length + EVENT_COST).ok()?;
-        let session = self.sessions.entry(key.session).or_default();
-        let before = session.bytes;
-        let of_others = self.bytes - before;
-        let allowed = limits
-            .session_bytes
-            .min(limits.total_bytes.saturating_sub(of_others));
-        let room = session.add(
-            key.stream,
-            sequence,
-            cost,
-            (allowed, limits.stream_events),
-            now,
-        );
-        self.bytes = of_others + session.bytes;
-        if session.streams.is_empty() {
-            self.sessions.remove(&key.session);
+        if length + EVENT_COST + STREAM_COST > limits.total_bytes {
+            return None;
         }
-        room
+        let StreamKey { session: id, .. } = key;
+        let limit = (limits.session_bytes, limits.stream_events);
+        let removed = self.change(id, |session| {
+            session.add(key.stream, sequence, cost, limit, now)
+        })?;
+        let mut streams: Vec<_> = removed
+            .into_iter()
+            .map(|one| StreamKey::new(id, one))
+            .collect();
+        while self.bytes > limits.total_bytes {
+            let (_, largest) = *self.sizes.last()?;
+            let largest = SessionId::from_bytes(largest);
+            let removed = self.change(largest, |session| match largest == id {
+                true => session.drop_oldest_besides(key.stream),
+                false => session.drop_oldest(),
+            });
+            streams.extend(removed.map(|stream| StreamKey::new(largest, stream)));
+        }
+        let stream = self.sessions.get(&id)?.streams.get(&key.stream)?;
+        Some(Room {
+            first: stream.oldest(),
+            streams,
+        })
+    }
+
+    /// Changes a session, and counts the change.
+    fn change<T>(&mut self, id: SessionId, change: impl FnOnce(&mut Session) -> T) -> T {
+        let session = self.sessions.entry(id).or_default();
+        let before = session.bytes;
+        let changed = change(session);
+        let after = session.bytes;
+        if session.streams.is_empty() {
+            self.sessions.remove(&id);
+        }
+        self.bytes = self.bytes - before + after;
+        self.sizes.remove(&(before, *id.as_bytes()));
+        if after > 0 {
+            self.sizes.insert((after, *id.as_bytes()));
+        }
+        changed
     }
 
     /// Removes a stream.
     pub(crate) fn forget_stream(&mut self, key: StreamKey) {
-        if let Some(session) = self.sessions.get_mut(&key.session) {
-            self.bytes -= session.remove(key.stream);
-            if session.streams.is_empty() {
-                self.sessions.remove(&key.session);
-            }
-        }
+        self.change(key.session, |session| session.remove(key.stream));
     }
 
     /// Removes a session. Returns its streams.
     pub(crate) fn forget_session(&mut self, session: SessionId) -> Vec<u32> {
-        let Some(removed) = self.sessions.remove(&session) else {
-            return Vec::new();
-        };
-        self.bytes -= removed.bytes;
-        removed.streams.into_keys().collect()
+        self.change(session, |session| {
+            session.bytes = 0;
+            session.streams.drain().map(|(stream, _)| stream).collect()
+        })
     }
 
     /// Removes the streams that Redis has removed after the retention time.
     pub(crate) fn expire(&mut self, retention: Duration, now: Instant) {
-        let mut freed = 0;
-        self.sessions.retain(|_, session| {
+        let is_expired = |stream: &Stream| now.duration_since(stream.last) > retention;
+        let mut expired = Vec::new();
+        for (id, session) in &self.sessions {
             let streams = session.streams.iter();
-            let expired = streams.filter(|(_, stream)| now.duration_since(stream.last) > retention);
-            let expired: Vec<_> = expired.map(|(stream, _)| *stream).collect();
-            for stream in expired {
-                freed += session.remove(stream);
-            }
-            !session.streams.is_empty()
-        });
-        self.bytes -= freed;
+            let streams = streams.filter(|(_, stream)| is_expired(stream));
+            expired.extend(streams.map(|(stream, _)| StreamKey::new(*id, *stream)));
+        }
+        for key in expired {
+            self.forget_stream(key);
+        }
     }
 }
 
 impl Session {
+    /// Adds an event to a stream. Returns the other streams that it replaces; `None` if it is larger than the limit.
     fn add(
         &mut self,
         number: u32,
@@ -126,30 +149,26 @@ impl Session {
         cost: u32,
         (allowed, max_events): (usize, usize),
         now: Instant,
-    ) -> Option<Room> {
+    ) -> Option<Vec<u32>> {
         let bytes = cost as usize;
         if bytes + STREAM_COST > allowed {
             return None;
         }
-        let mut room = Room {
-            first: sequence,
-            streams: Vec::new(),
-        };
-        let known = self.streams.get(&number);
-        if known.is_some_and(|stream| sequence < stream.next()) {
+        let next = self.streams.get(&number).map(Stream::next);
+        if next.is_some_and(|next| sequence < next) {
             // The event is stored already.
-            room.first = known.map_or(sequence, |stream| stream.first);
-            return Some(room);
+            return Some(Vec::new());
         }
         // After an event that was not stored, the earlier ones cannot be replayed.
-        if known.is_some_and(|stream| sequence > stream.next()) {
+        let has_gap = next.is_some_and(|next| sequence > next);
+        if has_gap {
             self.remove(number);
         }
-        room.streams = self.make_room(number, bytes, allowed)?;
         let stream = self.streams.entry(number).or_insert_with(|| {
             self.bytes += STREAM_COST;
             Stream {
                 first: sequence,
+                is_foreign: sequence > 1 && !has_gap,
                 sizes: VecDeque::new(),
                 bytes: STREAM_COST,
                 last: now,
@@ -160,30 +179,35 @@ impl Session {
         stream.last = now;
         self.bytes += bytes;
         while stream.sizes.len() > max_events.max(1) {
-            self.bytes -= stream.drop_first().unwrap_or_default();
+            self.bytes -= stream.drop_first();
         }
-        room.first = stream.first;
-        Some(room)
-    }
-
-    /// Removes the oldest events until the stream can have `bytes` more: first the other streams, then events of the stream itself. Returns the removed
-    /// streams.
-    fn make_room(&mut self, number: u32, bytes: usize, allowed: usize) -> Option<Vec<u32>> {
         let mut removed = Vec::new();
-        let is_new = !self.streams.contains_key(&number);
-        let needed = bytes + if is_new { STREAM_COST } else { 0 };
-        while self.bytes + needed > allowed {
-            let others = self.streams.iter().filter(|(other, _)| **other != number);
-            let oldest = others.min_by_key(|(_, stream)| stream.last);
-            if let Some((oldest, _)) = oldest {
-                let oldest = *oldest;
-                self.remove(oldest);
-                removed.push(oldest);
-            } else {
-                self.bytes -= self.streams.get_mut(&number)?.drop_first()?;
-            }
+        while self.bytes > allowed {
+            removed.extend(self.drop_oldest_besides(number));
         }
         Some(removed)
+    }
+
+    /// Removes the stream that was used last at the earliest time. Returns its number.
+    fn drop_oldest(&mut self) -> Option<u32> {
+        let oldest = self.streams.iter().min_by_key(|(_, stream)| stream.last);
+        let oldest = *oldest?.0;
+        self.remove(oldest);
+        Some(oldest)
+    }
+
+    /// As [`drop_oldest`](Self::drop_oldest), but keeps a stream, which loses its oldest event if it is the only one.
+    fn drop_oldest_besides(&mut self, kept: u32) -> Option<u32> {
+        let others = self.streams.iter().filter(|(number, _)| **number != kept);
+        let oldest = others.min_by_key(|(_, stream)| stream.last);
+        let Some((oldest, _)) = oldest else {
+            let stream = self.streams.get_mut(&kept)?;
+            self.bytes -= stream.drop_first();
+            return None;
+        };
+        let oldest = *oldest;
+        self.remove(oldest);
+        Some(oldest)
     }
 
     /// Removes a stream, and returns its size.
@@ -198,17 +222,23 @@ impl Session {
 }
 
 impl Stream {
+    /// Returns the sequence number of the oldest event that stays in Redis; 0 if this process has not stored all of them.
+    fn oldest(&self) -> u64 {
+        if self.is_foreign { 0 } else { self.first }
+    }
+
     /// Returns the sequence number of the next event.
     fn next(&self) -> u64 {
         self.first + self.sizes.len() as u64
     }
 
-    /// Removes the oldest event, and returns its size.
-    fn drop_first(&mut self) -> Option<usize> {
-        let bytes = self.sizes.pop_front()? as usize;
+    /// Removes the oldest event, and those of other processes before it. Returns its size.
+    fn drop_first(&mut self) -> usize {
+        let bytes = self.sizes.pop_front().map_or(0, |size| size as usize);
         self.first += 1;
+        self.is_foreign = false;
         self.bytes -= bytes;
-        Some(bytes)
+        bytes
     }
 }
 
@@ -227,7 +257,7 @@ mod tests {
         StreamKey::new(SessionId::from_bytes([session; 32]), stream)
     }
 
-    fn room(first: u64, streams: &[u32]) -> Option<Room> {
+    fn room(first: u64, streams: &[StreamKey]) -> Option<Room> {
         let streams = streams.to_vec();
         Some(Room { first, streams })
     }
@@ -249,12 +279,12 @@ mod tests {
         assert_eq!(add(1, 4, 100, 0), room(2, &[]));
         assert_eq!(add(2, 1, 1_000, 1), room(1, &[]));
         // The stream that was used last at the earliest time makes room, then the events of the stream itself.
-        assert_eq!(add(2, 2, 1_600, 2), room(1, &[1]));
+        assert_eq!(add(2, 2, 1_600, 2), room(1, &[key(1, 1)]));
         assert_eq!(add(2, 3, 1_600, 2), room(2, &[]));
         // After an event that was not stored.
         assert_eq!(add(2, 7, 10, 2), room(7, &[]));
         assert_eq!(add(3, 1, 4_096, 3), None);
-        assert_eq!(add(3, 1, 4_096 - 64 - 512, 3), room(1, &[2]));
+        assert_eq!(add(3, 1, 4_096 - 64 - 512, 3), room(1, &[key(1, 2)]));
         assert_eq!(stored.bytes, 4_096);
         stored.expire(Duration::from_secs(60), now + Duration::from_secs(64));
         assert!(stored.sessions.is_empty());
@@ -262,20 +292,53 @@ mod tests {
     }
 
     #[test]
-    fn a_session_has_no_room_that_others_use() {
+    fn events_that_another_process_has_stored_stay() {
+        let mut stored = StoredEvents::default();
+        let now = Instant::now();
+        let mut add = |sequence| stored.add(key(1, 1), sequence, 10, &LIMITS, now);
+        assert_eq!(add(3), room(0, &[]));
+        assert_eq!(add(4), room(0, &[]));
+        assert_eq!(add(6), room(6, &[]));
+    }
+
+    /// Previously, one client could take the room of all others.
+    #[test]
+    fn the_largest_session_makes_room_for_others() {
         let mut stored = StoredEvents::default();
         let now = Instant::now();
         let large = 4_096 - 64 - 512;
-        for session in [1, 2] {
-            let added = stored.add(key(session, 1), 1, large, &LIMITS, now);
-            assert_eq!(added, room(1, &[]));
+        let mut add =
+            |session, stream, length| stored.add(key(session, stream), 1, length, &LIMITS, now);
+        assert_eq!(add(1, 1, large), room(1, &[]));
+        assert_eq!(add(2, 1, large - 1), room(1, &[]));
+        assert_eq!(add(3, 1, 1), room(1, &[key(1, 1)]));
+        assert_eq!(add(1, 2, 1), room(1, &[]));
+        assert_eq!(add(2, 2, 1), room(1, &[key(2, 1)]));
+        assert_eq!(stored.forget_session(key(3, 1).session), [1]);
+        for key in [key(1, 2), key(2, 2)] {
+            stored.forget_stream(key);
         }
-        assert_eq!(stored.add(key(3, 1), 1, 1, &LIMITS, now), None);
-        assert_eq!(stored.add(key(2, 2), 1, large, &LIMITS, now), room(1, &[1]));
-        assert_eq!(stored.forget_session(key(1, 1).session), [1]);
-        assert_eq!(stored.add(key(3, 1), 1, 1, &LIMITS, now), room(1, &[]));
-        stored.forget_stream(key(3, 1));
-        stored.forget_stream(key(2, 2));
-        assert_eq!((stored.bytes, stored.sessions.len()), (0, 0));
+        assert_eq!(stored.bytes, 0);
+        assert!(stored.sessions.is_empty() && stored.sizes.is_empty());
+    }
+
+    #[test]
+    fn an_event_is_not_removed_for_itself() {
+        let limits = StoredLimits {
+            total_bytes: 1_000,
+            ..LIMITS
+        };
+        let mut stored = StoredEvents::default();
+        let now = Instant::now();
+        assert_eq!(
+            stored.add(key(1, 1), 1, 1_000 - 64 - 511, &limits, now),
+            None
+        );
+        assert_eq!(stored.bytes, 0);
+        let largest = 1_000 - 64 - 512;
+        for sequence in 1..4 {
+            let added = stored.add(key(1, 1), sequence, largest, &limits, now);
+            assert_eq!(added, room(sequence, &[]));
+        }
     }
 }

@@ -150,3 +150,38 @@ async fn a_replay_ends_when_the_next_events_are_lost() {
     assert_eq!(reply.status, 400);
     assert!(reply.text().await.contains("no longer stored"));
 }
+
+/// Previously, the client got an empty stream, and waited for the response.
+#[tokio::test]
+async fn a_client_whose_response_was_not_stored_learns_it() {
+    let store = Counting::default();
+    let options = ServerOptions::new().with_event_store(store.clone());
+    let peer = Peer::open(&Endpoint::with_options(talking(), options).unwrap()).await;
+    let id = abandoned(&peer).await;
+    let mut again = resumed(&peer, &id).await;
+    let mut last = id;
+    while let Some(event) = again.event().await {
+        last = event.id.unwrap();
+    }
+    let reply = peer.get(Some(&last)).await;
+    assert_eq!(reply.status, 400, "there are no events after it");
+}
+
+/// Previously, the memory of a replay was charged as long as the stream was open, so that fewer streams were possible.
+#[tokio::test]
+async fn a_stream_that_was_resumed_takes_no_more_memory_than_others() {
+    let options = ServerOptions::new()
+        .with_event_store(Counting::default())
+        .with_memory_limits(|memory| memory.max_stream_bytes = 500 << 10);
+    let endpoint = Endpoint::with_options(talking(), options).unwrap();
+    let mut open = Vec::new();
+    for _ in 0..10 {
+        let peer = Peer::open(&endpoint).await;
+        let id = abandoned(&peer).await;
+        let mut stream = resumed(&peer, &id).await;
+        while stream.event().await.is_some() {}
+        let standalone = peer.get(None).await;
+        assert_eq!(standalone.status, 200);
+        open.push((peer, stream, standalone));
+    }
+}

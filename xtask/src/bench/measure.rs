@@ -21,7 +21,7 @@ use crate::workspace::{At as _, Result, root, say};
 
 /// The arguments for cargo that select a server with both transports.
 const OURS: &str = "-p mcp-server -p mcp-transport-http -p mcp-transport-stdio --no-default-features \
-     --features mcp-server/macros,mcp-server/seal,mcp-server/tasks,mcp-transport-http/server";
+     --features mcp-server/macros,mcp-server/state-keys,mcp-server/tasks,mcp-transport-http/server";
 /// Time limit of `bench-load` and of clients, which have shorter limits for their parts.
 const LIMIT: Duration = Duration::from_secs(300);
 /// Rounds of a row at full length, unless the row says otherwise.

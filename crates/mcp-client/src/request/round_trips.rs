@@ -12,6 +12,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use mcp_jsonrpc::{DecodeError, ErrorObject, RawJson, decode, members, quote};
+use mcp_protocol::modern::may_require_input;
 use mcp_protocol::{Outcome, Payload, Reply, guarded};
 use mcp_types::method;
 use mcp_types::v2026_07_28::CreateTaskResult;
@@ -65,13 +66,6 @@ impl ResultKind {
             }),
         }
     }
-}
-
-fn may_require_input(method: &str) -> bool {
-    matches!(
-        method,
-        method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ
-    )
 }
 
 pub(crate) struct InputRequired<'a> {

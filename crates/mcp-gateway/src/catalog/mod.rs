@@ -85,7 +85,7 @@ impl Names {
 
 impl Items {
     /// Records whether a list marks a tool as read-only. All lists have to mark it, because a server can list different tools for different clients.
-    fn see_read_only(&mut self, name: &str, is_read_only: bool) {
+    fn record_read_only(&mut self, name: &str, is_read_only: bool) {
         if let Some(known) = self.read_only.get_mut(name) {
             *known &= is_read_only;
         } else if self.read_only.len() < MAX_ITEMS && name.len() <= MAX_BYTES / MAX_ITEMS {
@@ -142,7 +142,7 @@ impl Catalog {
         for tool in within_limits(tools, |tool| &tool.name) {
             let hint = tool.annotations.as_ref();
             let is_read_only = hint.and_then(|hint| hint.read_only_hint) == Some(true);
-            self.see_tool(&tool.name, is_read_only);
+            self.record_tool(&tool.name, is_read_only);
         }
         self.report();
     }
@@ -181,7 +181,7 @@ impl Catalog {
                     items.listed_prompts.clear();
                 }
                 for prompt in within_limits(&prompts, |prompt| &prompt.name) {
-                    self.see_prompt(&prompt.name);
+                    self.record_prompt(&prompt.name);
                 }
             }
             Err(error) => self.not_listed("prompts", &error),
@@ -226,7 +226,7 @@ impl Catalog {
 
     /// Records the argument names of a listed tool, if the settings fix arguments of this tool. `schema` is JSON text. Reports a tool that loses a fixed
     /// argument, because its schemas differ between lists.
-    pub(crate) fn see_arguments(&self, tool: &str, schema: &str) {
+    pub(crate) fn record_arguments(&self, tool: &str, schema: &str) {
         let transform = self.transform();
         let fixed: Vec<_> = transform.fixed_arguments_of(tool).collect();
         if fixed.is_empty() {
@@ -245,10 +245,10 @@ impl Catalog {
     }
 
     /// Adds or changes a tool of a list. Returns its name at the gateway; `None` if the gateway hides it.
-    pub(crate) fn see_tool(&self, name: &str, is_read_only: bool) -> Option<String> {
+    pub(crate) fn record_tool(&self, name: &str, is_read_only: bool) -> Option<String> {
         let mut items = lock(&self.items);
         let transform = self.transform();
-        items.see_read_only(name, is_read_only);
+        items.record_read_only(name, is_read_only);
         let shown = transform.shown_name(name)?;
         if !items.offers(&transform, name) {
             return None;
@@ -261,7 +261,7 @@ impl Catalog {
     }
 
     /// Adds a prompt of a list. Returns its name at the gateway.
-    pub(crate) fn see_prompt(&self, name: &str) -> String {
+    pub(crate) fn record_prompt(&self, name: &str) -> String {
         let exposed = model_name(&self.namespace, name);
         let mut items = lock(&self.items);
         if items.listed_prompts.len() < MAX_ITEMS && name.len() <= MAX_BYTES / MAX_ITEMS {

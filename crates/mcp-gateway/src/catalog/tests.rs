@@ -23,7 +23,7 @@ fn names_lead_back_to_their_tools() {
     let catalog = catalog(Transform::new());
     let long = "x".repeat(100);
     for name in ["status", "a.b", "fs__read", "_x", &long, "x_01234567", ""] {
-        let exposed = catalog.see_tool(name, false).unwrap();
+        let exposed = catalog.record_tool(name, false).unwrap();
         assert!(
             exposed.len() <= 64 && exposed.starts_with("git__"),
             "{exposed}"
@@ -43,14 +43,14 @@ fn names_lead_back_to_their_tools() {
 fn a_transform_decides_what_can_be_called() {
     let transform = Transform::new().rename("status", "state").hide("push");
     let catalog = catalog(transform);
-    assert_eq!(catalog.see_tool("push", false), None);
+    assert_eq!(catalog.record_tool("push", false), None);
     assert_eq!(
-        catalog.see_tool("state", false),
+        catalog.record_tool("state", false),
         None,
         "the new name is taken"
     );
     assert_eq!(
-        catalog.see_tool("status", false).as_deref(),
+        catalog.record_tool("status", false).as_deref(),
         Some("git__state")
     );
     assert_eq!(catalog.tool("git__state").as_deref(), Some("status"));
@@ -62,9 +62,9 @@ fn a_transform_decides_what_can_be_called() {
 fn tools_that_do_not_say_that_they_only_read_are_hidden() {
     let catalog = catalog(Transform::new().read_only());
     assert_eq!(catalog.tool("git__log"), None);
-    assert!(catalog.see_tool("log", true).is_some());
+    assert!(catalog.record_tool("log", true).is_some());
     assert_eq!(catalog.tool("git__log").as_deref(), Some("log"));
-    assert_eq!(catalog.see_tool("log", false), None);
+    assert_eq!(catalog.record_tool("log", false), None);
     assert_eq!(catalog.tool("git__log"), None);
 }
 
@@ -78,8 +78,8 @@ fn a_change_to_the_tools_keeps_the_earlier_ones() {
         .read_only()
         .show_only(["a".to_owned(), "c".to_owned(), "d".to_owned()]);
     let catalog = catalog(transform);
-    catalog.see_arguments("a", r#"{"properties":{"x":{}}}"#);
-    let exposed = |name, is_read_only| catalog.see_tool(name, is_read_only);
+    catalog.record_arguments("a", r#"{"properties":{"x":{}}}"#);
+    let exposed = |name, is_read_only| catalog.record_tool(name, is_read_only);
     assert_eq!(exposed("a", true).as_deref(), Some("git__b"));
     assert_eq!(exposed("d", true).as_deref(), Some("git__d"));
     assert_eq!(
@@ -127,11 +127,11 @@ fn listed_prompts_are_limited() {
     let catalog = catalog(Transform::new());
     let (longest, longer) = (longest(), longest() + "x");
     for name in [&longest, &longer] {
-        catalog.see_prompt(name);
+        catalog.record_prompt(name);
     }
     assert!(catalog.lists_prompt(&longest) && !catalog.lists_prompt(&longer));
     for number in 1..=MAX_ITEMS {
-        catalog.see_prompt(&number.to_string());
+        catalog.record_prompt(&number.to_string());
     }
     let last = MAX_ITEMS - 1;
     assert!(catalog.lists_prompt(&last.to_string()));
@@ -141,12 +141,12 @@ fn listed_prompts_are_limited() {
 #[test]
 fn the_number_of_read_only_tools_is_limited() {
     let catalog = catalog(Transform::new().read_only());
-    assert!(catalog.see_tool(&longest(), true).is_some());
-    assert_eq!(catalog.see_tool(&(longest() + "x"), true), None);
+    assert!(catalog.record_tool(&longest(), true).is_some());
+    assert_eq!(catalog.record_tool(&(longest() + "x"), true), None);
     for number in 1..MAX_ITEMS {
-        assert!(catalog.see_tool(&number.to_string(), true).is_some());
+        assert!(catalog.record_tool(&number.to_string(), true).is_some());
     }
-    assert_eq!(catalog.see_tool("more", true), None);
+    assert_eq!(catalog.record_tool("more", true), None);
 }
 
 /// Returns the longest name that is kept of a prompt, or of a tool that only reads.
@@ -199,9 +199,9 @@ fn a_tool_without_a_fixed_argument_in_its_schema_is_not_offered() {
         let catalog = catalog(Transform::new().fix_argument("log", "limit", 5));
         // Until its schema is known, the tool is not offered.
         assert_eq!(catalog.tool("git__log"), None);
-        catalog.see_arguments("log", schema);
+        catalog.record_arguments("log", schema);
         assert_eq!(
-            catalog.see_tool("log", false).is_some(),
+            catalog.record_tool("log", false).is_some(),
             is_offered,
             "{schema}"
         );
@@ -216,8 +216,8 @@ fn a_tool_without_a_fixed_argument_in_its_schema_is_not_offered() {
 fn a_tool_is_offered_only_if_all_lists_fulfil_the_settings() {
     let catalog = catalog(Transform::new().fix_argument("log", "limit", 5).read_only());
     let lists = |schema: &str, is_read_only| {
-        catalog.see_arguments("log", schema);
-        catalog.see_tool("log", is_read_only).is_some()
+        catalog.record_arguments("log", schema);
+        catalog.record_tool("log", is_read_only).is_some()
     };
     let complete = r#"{"properties":{"limit":{},"of":{}}}"#;
     assert!(lists(complete, true));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject, RawJson, decode, members, read_string};
+use mcp_protocol::modern::may_require_input;
 use mcp_protocol::{
     Answer, CallError, MethodName, Outcome, Payload, RequestContext, downgrade, gate,
 };
@@ -13,7 +14,7 @@ use tokio::task::JoinSet;
 
 use crate::caller::{Caller, RunningCall};
 use crate::connection::{UpstreamConnection, hidden_response, no_response, within};
-use crate::parked::{CONTINUATION, ParkableCall, may_ask};
+use crate::parked::{CONTINUATION, ParkableCall};
 use crate::results;
 use crate::text::{ObjectText, RawResult, may_have, member, with_elicitation_id};
 
@@ -127,9 +128,9 @@ impl Core {
             };
             drop(running);
             // Searching text is faster than reading JSON.
-            let may_ask = may_ask(method) && may_have(&result, "input_required");
+            let can_require = may_require_input(method) && may_have(&result, "input_required");
             let result_type = || member(&result, "resultType").and_then(read_string);
-            if !may_ask || result_type().as_deref() != Some("input_required") {
+            if !can_require || result_type().as_deref() != Some("input_required") {
                 return Ok(results::for_session(method, &result, rules, true));
             }
             retry.clear();
@@ -158,7 +159,7 @@ impl Core {
         context: &RequestContext,
     ) -> Outcome {
         let text = params.as_deref();
-        if !may_ask(method) {
+        if !may_require_input(method) {
             let lease = self.lease(context, false).await?;
             let change = ParamsChange {
                 without_meta: &REQUEST_META,

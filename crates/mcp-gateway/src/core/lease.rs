@@ -44,7 +44,7 @@ fn identity_of(session: &Session) -> Identity {
 }
 
 /// Returns whether a server may send requests to a client with these capabilities.
-fn can_be_asked(capabilities: &ClientCapabilities) -> bool {
+fn accepts_requests(capabilities: &ClientCapabilities) -> bool {
     capabilities.elicitation.is_some()
         || capabilities.sampling.is_some()
         || capabilities.roots.is_some()
@@ -194,24 +194,24 @@ impl Core {
     }
 
     /// Returns a connection for one request of a stateless client. The server sees the capabilities of the client, because some
-    /// list other tools for other capabilities. `may_ask` is whether the server may send requests before it responds.
+    /// list other tools for other capabilities. `may_require_input` is whether the server may send requests before it responds.
     ///
     /// # Errors
     /// The server cannot be reached, or there are too many connections.
     pub(crate) async fn lease(
         self: &Arc<Self>,
         context: &RequestContext,
-        may_ask: bool,
+        may_require_input: bool,
     ) -> Result<Lease, ErrorObject> {
         let (info, mut capabilities) = identity_of(context.session());
         // A stateless client does not announce changes, so the server must ask for the roots each time.
         if let Some(roots) = &mut capabilities.roots {
             roots.list_changed = None;
         }
-        let can_be_asked = can_be_asked(&capabilities);
+        let accepts_requests = accepts_requests(&capabilities);
         // The server may send messages that do not name their call.
-        let sends_messages = can_be_asked || context.session().log_level().is_some();
-        let is_exclusive = may_ask && sends_messages;
+        let sends_messages = accepts_requests || context.session().log_level().is_some();
+        let is_exclusive = may_require_input && sends_messages;
         let is_shared = self.upstream.sharing == Sharing::All;
         let principal = self.pool_principal(context.principal().cloned());
         let key = (is_shared || principal.is_some()).then(|| Key {
@@ -220,7 +220,9 @@ impl Core {
             identity: Some(serde_json::json!([info, capabilities]).to_string()),
         });
         // A list is not worth a connection that no other request can use.
-        if (is_shared && !can_be_asked && !is_exclusive) || (key.is_none() && !may_ask) {
+        if (is_shared && !accepts_requests && !is_exclusive)
+            || (key.is_none() && !may_require_input)
+        {
             return self.shared_lease().await;
         }
         let key = match key.map(|key| self.pool.take(key, is_exclusive)) {

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use mcp_jsonrpc::{ErrorObject, RawJson, decode, members};
 use mcp_protocol::{BoxFuture, MethodName, Outcome, Owner, Principal, lock};
-use mcp_types::method;
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -240,14 +239,6 @@ impl ParkedCalls {
         parked.insert(id, call);
         Ok(())
     }
-}
-
-/// Returns whether a server may send requests to the client while it handles this method.
-pub(crate) fn may_ask(method: &str) -> bool {
-    matches!(
-        method,
-        method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ
-    )
 }
 
 #[cfg(test)]

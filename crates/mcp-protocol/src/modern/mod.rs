@@ -8,6 +8,8 @@
 //! Specification: [versioning](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning),
 //! [`_meta`](https://modelcontextprotocol.io/specification/2026-07-28/basic/index#meta).
 
+use mcp_types::method;
+
 mod client_identity;
 mod pending_input;
 mod probe;
@@ -23,3 +25,13 @@ pub use pending_input::{
 pub use probe::{Probe, ProbeOutcome, ProbeStep};
 pub(crate) use request_meta::unsupported_version;
 pub use request_meta::{RawRequestMeta, RequestMeta, StandardHeaders, missing_request_meta};
+
+/// Returns whether the result of a request with this method can require input from the client.
+///
+/// Specification: [multi round-trip requests](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr).
+pub fn may_require_input(method: &str) -> bool {
+    matches!(
+        method,
+        method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ
+    )
+}

@@ -26,7 +26,7 @@ use crate::{
     Link, MethodName, Outgoing, Reply, RequestOrigin,
 };
 use outbox::{BatchState, Outbox};
-use work::Ticket;
+use work::ResponseGuard;
 pub use work::{BlockingRun, Expiry, PendingHandler, Run};
 
 /// Limits of one connection.
@@ -234,22 +234,22 @@ impl Mux {
     ) {
         let link = link.map_or_else(|| Arc::<Self>::clone(self) as _, Arc::clone);
         let exchange = Exchange::new(request.id.clone(), link);
-        let mut ticket = Ticket::new(Arc::clone(self), exchange, batch.cloned());
+        let mut guard = ResponseGuard::new(Arc::clone(self), exchange, batch.cloned());
         if let Err(error) = self.incoming.admit(request) {
             return match error {
-                AdmissionError::Duplicate(error) => ticket.abandon(&error),
-                AdmissionError::Full(error) => ticket.settle(&Err(error)),
+                AdmissionError::Duplicate(error) => guard.abandon(&error),
+                AdmissionError::Full(error) => guard.settle(&Err(error)),
             };
         }
-        let reply = guarded(|| self.inbound.request(request, ticket.exchange().clone()));
+        let reply = guarded(|| self.inbound.request(request, guard.exchange().clone()));
         let work = match reply {
-            Ok(Reply::Ready(outcome)) => return ticket.settle(&outcome),
-            Ok(Reply::Pending(future)) => match Run::new(ticket, future).poll_once() {
+            Ok(Reply::Ready(outcome)) => return guard.settle(&outcome),
+            Ok(Reply::Pending(future)) => match Run::new(guard, future).poll_once() {
                 None => return,
                 Some(run) => PendingHandler::Async(run),
             },
-            Ok(Reply::Blocking(work)) => PendingHandler::Blocking(BlockingRun::new(ticket, work)),
-            Err(panicked) => return ticket.settle(&Err(panicked)),
+            Ok(Reply::Blocking(work)) => PendingHandler::Blocking(BlockingRun::new(guard, work)),
+            Err(panicked) => return guard.settle(&Err(panicked)),
         };
         let exchange = work.exchange();
         self.incoming.insert(exchange);

@@ -17,14 +17,14 @@ use crate::{Running, expired, guarded};
 
 /// The obligation to answer one request. Dropping it sends an error response, so that every request
 /// is answered.
-pub(super) struct Ticket {
+pub(super) struct ResponseGuard {
     mux: Arc<Mux>,
     exchange: Exchange,
     batch: Option<Arc<BatchState>>,
     done: bool,
 }
 
-impl Ticket {
+impl ResponseGuard {
     pub(super) fn new(mux: Arc<Mux>, exchange: Exchange, batch: Option<Arc<BatchState>>) -> Self {
         Self {
             mux,
@@ -85,7 +85,7 @@ impl Ticket {
     }
 }
 
-impl Drop for Ticket {
+impl Drop for ResponseGuard {
     fn drop(&mut self) {
         if !self.done {
             self.settle(&Err(ErrorObject::internal("the handler was dropped")));
@@ -106,8 +106,8 @@ pub enum PendingHandler {
 impl PendingHandler {
     pub(super) fn exchange(&self) -> &Exchange {
         match self {
-            Self::Async(run) => &run.ticket.exchange,
-            Self::Blocking(run) => &run.ticket.exchange,
+            Self::Async(run) => &run.guard.exchange,
+            Self::Blocking(run) => &run.guard.exchange,
         }
     }
 }
@@ -115,16 +115,16 @@ impl PendingHandler {
 /// A running asynchronous handler. Completes when the request is answered or cancelled. Dropping it
 /// answers with an internal error.
 pub struct Run {
-    // Dropped before the ticket, which answers.
+    // Dropped before the guard, which answers.
     handler: Running,
-    ticket: Ticket,
+    guard: ResponseGuard,
 }
 
 impl Run {
-    pub(super) fn new(ticket: Ticket, future: BoxFuture<'static, Outcome>) -> Self {
+    pub(super) fn new(guard: ResponseGuard, future: BoxFuture<'static, Outcome>) -> Self {
         Self {
-            handler: Running::new(ticket.exchange.clone(), future),
-            ticket,
+            handler: Running::new(guard.exchange.clone(), future),
+            guard,
         }
     }
 
@@ -137,7 +137,7 @@ impl Run {
         {
             Poll::Pending => Some(self),
             Poll::Ready(outcome) => {
-                self.ticket.settle(&outcome);
+                self.guard.settle(&outcome);
                 None
             }
         }
@@ -146,14 +146,14 @@ impl Run {
     /// Returns the deadline of [`Inbound::deadline`](crate::Inbound::deadline); `None` for a
     /// subscription.
     pub fn deadline(&self) -> Option<Duration> {
-        let deadline = self.ticket.mux.inbound.deadline();
-        deadline.filter(|_| !self.ticket.exchange.is_endless())
+        let deadline = self.guard.mux.inbound.deadline();
+        deadline.filter(|_| !self.guard.exchange.is_endless())
     }
 
     /// Ends the handler because its deadline has passed.
     pub fn expire(mut self) {
         let outcome = self.handler.end(Err(expired(self.deadline())));
-        self.ticket.settle(&outcome);
+        self.guard.settle(&outcome);
     }
 }
 
@@ -167,7 +167,7 @@ impl Future for Run {
         match Pin::new(&mut self.handler).poll(cx) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(outcome) => {
-                self.ticket.settle(&outcome);
+                self.guard.settle(&outcome);
                 Poll::Ready(())
             }
         }
@@ -176,47 +176,47 @@ impl Future for Run {
 
 impl fmt::Debug for Run {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Run").field(&self.ticket.exchange).finish()
+        f.debug_tuple("Run").field(&self.guard.exchange).finish()
     }
 }
 
 /// A blocking handler that has not started.
 pub struct BlockingRun {
     work: Box<dyn FnOnce() -> Outcome + Send>,
-    ticket: Ticket,
+    guard: ResponseGuard,
 }
 
 impl BlockingRun {
-    pub(super) fn new(ticket: Ticket, work: Box<dyn FnOnce() -> Outcome + Send>) -> Self {
-        Self { work, ticket }
+    pub(super) fn new(guard: ResponseGuard, work: Box<dyn FnOnce() -> Outcome + Send>) -> Self {
+        Self { work, guard }
     }
 
     /// Runs the handler on this thread, unless the request has already ended.
     pub fn run(mut self) {
-        if self.ticket.exchange.is_running() {
+        if self.guard.exchange.is_running() {
             let outcome = guarded(self.work).and_then(|outcome| outcome);
-            self.ticket.settle(&outcome);
+            self.guard.settle(&outcome);
         } else {
-            self.ticket.done = true;
+            self.guard.done = true;
         }
     }
 
     /// Answers with `error` instead of running the handler.
     pub fn refuse(mut self, error: ErrorObject) {
-        self.ticket.settle(&Err(error));
+        self.guard.settle(&Err(error));
     }
 
     /// Returns the deadline of the handler.
     pub fn deadline(&self) -> Option<Duration> {
-        self.ticket.mux.inbound.deadline()
+        self.guard.mux.inbound.deadline()
     }
 
     /// Returns a handle that answers when the deadline passes, because a thread cannot be stopped.
     pub fn expiry(&self) -> Expiry {
         Expiry {
-            mux: Arc::clone(&self.ticket.mux),
-            exchange: self.ticket.exchange.clone(),
-            batch: self.ticket.batch.clone(),
+            mux: Arc::clone(&self.guard.mux),
+            exchange: self.guard.exchange.clone(),
+            batch: self.guard.batch.clone(),
         }
     }
 }
@@ -224,7 +224,7 @@ impl BlockingRun {
 impl fmt::Debug for BlockingRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("BlockingRun")
-            .field(&self.ticket.exchange)
+            .field(&self.guard.exchange)
             .finish()
     }
 }
@@ -245,7 +245,7 @@ impl Expiry {
     /// Answers with a deadline error. A later result of the handler is dropped.
     pub fn expire(self) {
         let deadline = self.mux.inbound.deadline();
-        Ticket::new(self.mux, self.exchange, self.batch).settle(&Err(expired(deadline)));
+        ResponseGuard::new(self.mux, self.exchange, self.batch).settle(&Err(expired(deadline)));
     }
 }
 

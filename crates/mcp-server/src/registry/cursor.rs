@@ -141,7 +141,7 @@ mod tests {
         assert!(of(None).decode(&cursor).is_err());
     }
 
-    #[cfg(feature = "seal")]
+    #[cfg(feature = "state-keys")]
     #[test]
     fn a_cursor_is_valid_after_a_restart_with_the_same_keys() {
         let keys = |key| StateKeys::new([key; 32]);

@@ -4,9 +4,9 @@
 //!
 //! [spec]: https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
 
-#[cfg(feature = "seal")]
+#[cfg(feature = "state-keys")]
 mod state_keys;
-#[cfg(not(feature = "seal"))]
+#[cfg(not(feature = "state-keys"))]
 #[path = "state_keys_disabled.rs"]
 mod state_keys;
 
@@ -20,9 +20,9 @@ use mcp_protocol::{BoxFuture, Outcome, Payload, Principal, Reply, RequestContext
 use mcp_types::JsonObject;
 use serde_json::{Map, Value};
 
-#[cfg(feature = "seal")]
+#[cfg(feature = "state-keys")]
 pub use self::state_keys::StateKeys;
-#[cfg(not(feature = "seal"))]
+#[cfg(not(feature = "state-keys"))]
 pub(crate) use self::state_keys::StateKeys;
 
 /// The members of one round trip: input responses, and the state of earlier round trips.

@@ -1,4 +1,4 @@
-//! Replacement for the state keys without feature `seal`.
+//! Replacement for the state keys without feature `state-keys`.
 
 use mcp_jsonrpc::ErrorObject;
 
@@ -25,7 +25,7 @@ impl StateKeys {
     pub(crate) fn encrypt(&self, _: &[u8], _: &[u8]) -> Result<String, ErrorObject> {
         Err(ErrorObject::internal(
             "the call has a state that must be encrypted between round trips; enable feature \
-             `seal` of mcp-server",
+             `state-keys` of mcp-server",
         ))
     }
 
@@ -48,7 +48,7 @@ mod tests {
         assert!(!keys.has_signed(&[b"ab"], &code));
         assert!(!keys.has_signed(&[b"a", b"b"], ""));
         let refused = keys.encrypt(b"state", b"call").unwrap_err();
-        assert!(refused.message.contains("`seal`"), "{refused}");
+        assert!(refused.message.contains("`state-keys`"), "{refused}");
         assert_eq!(keys.decrypt("AA==", b"call"), None);
     }
 }

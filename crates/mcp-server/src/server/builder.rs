@@ -12,7 +12,7 @@ use mcp_types::{Icon, JsonObject};
 use super::Server;
 use super::core::{Core, Parts};
 use super::settings::{GuardedRequest, Settings};
-#[cfg(feature = "seal")]
+#[cfg(feature = "state-keys")]
 use crate::StateKeys;
 use crate::handler::erase;
 use crate::registry::lister::ForResourceList;
@@ -331,7 +331,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// Sets the keys that encrypt the state of a call between its round trips, for servers with
     /// several processes. Default: a random key, so only the process that started a call can
     /// continue it.
-    #[cfg(feature = "seal")]
+    #[cfg(feature = "state-keys")]
     pub fn state_keys(self, keys: StateKeys) -> Self {
         self.set(|settings| settings.keys = Arc::new(keys))
     }

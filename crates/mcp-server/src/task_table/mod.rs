@@ -69,14 +69,14 @@ struct Table {
     bytes: usize,
 }
 
-/// What one owner uses.
+/// The resources that one owner uses.
 #[derive(Clone, Copy, Default)]
 struct Usage {
     tasks: usize,
     bytes: usize,
 }
 
-/// What a stored task uses.
+/// The resources that a stored task uses.
 struct StoredTask {
     id: Box<str>,
     expires: Timestamp,
@@ -95,7 +95,7 @@ pub(crate) struct RunningTask {
     pub(crate) ended: watch::Sender<bool>,
 }
 
-/// Removes a running task from the table when dropped.
+/// A guard that removes a running task from the table when dropped.
 pub(crate) struct RunningGuard {
     pub(crate) running_task: Arc<RunningTask>,
     tasks: Arc<Tasks>,
@@ -239,6 +239,13 @@ impl Tasks {
         Ok(())
     }
 
+    /// Counts a task no longer, because it was not stored.
+    fn forget_stored(&self, owner: &Owner, id: &str) {
+        if let Some(tasks) = lock(&self.stored).get_mut(owner) {
+            tasks.retain(|task| *task.id != *id);
+        }
+    }
+
     /// Counts the result of a task.
     pub(crate) fn count_result(&self, owner: &Owner, task: &Task) {
         let mut stored = lock(&self.stored);
@@ -279,6 +286,14 @@ impl Tasks {
         }
         *requests += 1;
         *requests <= MAX_REQUESTS
+    }
+}
+
+impl RunningGuard {
+    /// Counts the task no longer as a stored one of its owner.
+    pub(crate) fn forget_stored(&self) {
+        let RunningTask { owner, id, .. } = &*self.running_task;
+        self.tasks.forget_stored(owner, id);
     }
 }
 

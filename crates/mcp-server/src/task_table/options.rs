@@ -26,19 +26,19 @@ const LEASE: Duration = Duration::from_secs(30);
 /// Default maximum number of running tasks per owner.
 const RUNNING: usize = 64;
 
-/// Whether calls of a tool run as tasks.
+/// The setting whether calls of a tool run as tasks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TaskMode {
-    /// For clients that support tasks: up to 2025-11-25 if the client requests it, from 2026-07-28
-    /// on always. Other clients wait for the result.
+    /// Calls of clients that support tasks run as tasks: up to 2025-11-25 if the client requests a
+    /// task, from 2026-07-28 on always. Other clients wait for the result.
     #[default]
     Optional,
-    /// Always. Calls of clients without support for tasks are rejected.
+    /// All calls run as tasks. Calls of clients without support for tasks are rejected.
     Required,
 }
 
-/// What a tool declares about tasks.
+/// The settings of a tool for tasks.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct TaskPolicy {
     pub(crate) mode: TaskMode,
@@ -102,8 +102,8 @@ impl TaskOptions {
         }
     }
 
-    /// Sets the time to live of a task and its result, counted from its start, if the client
-    /// requests none. A task that still runs then is ended. Default: one hour.
+    /// Sets the time to live of a task and its result, counted from its start, if the client does
+    /// not request a time. A task that still runs after this time is ended. Default: one hour.
     #[must_use]
     pub fn with_ttl(mut self, ttl: Duration) -> Self {
         self.ttl = ttl;
@@ -133,8 +133,8 @@ impl TaskOptions {
         self
     }
 
-    /// Sets the maximum number of running tasks per owner: per principal, else per address of the
-    /// client. Clients whose address is unknown count as one owner. Default: 64.
+    /// Sets the maximum number of running tasks per owner. The owner is the principal or, without
+    /// one, the address of the client. Clients whose address is unknown count as one owner. Default: 64.
     #[must_use]
     pub fn with_max_running(mut self, tasks: usize) -> Self {
         self.running = tasks;
@@ -149,8 +149,8 @@ impl TaskOptions {
         self
     }
 
-    /// Sets the maximum number of stored tasks of unauthenticated clients at one address, of IPv6 in
-    /// one network of 64 bits. A task counts until it expires. The limit keeps one address from
+    /// Sets the maximum number of stored tasks of unauthenticated clients at one address or, for
+    /// IPv6, in one network of 64 bits. A task counts until it expires. The limit keeps one address from
     /// filling the store, in which all these clients are one owner. Default: 100.
     #[must_use]
     pub fn with_max_anonymous(mut self, tasks: usize) -> Self {
@@ -158,7 +158,8 @@ impl TaskOptions {
         self
     }
 
-    /// Sets the estimated size of stored tasks, in bytes, at which their owner cannot start another one: a principal, else an address. A task counts until it
+    /// Sets the maximum estimated size of all stored tasks of one owner, in bytes. At this size the owner cannot start another task. The
+    /// owner is a principal or, without one, an address. A task counts until it
     /// expires, with its arguments and its result. Default: 16 MiB.
     #[must_use]
     pub fn with_max_owner_bytes(mut self, bytes: usize) -> Self {
@@ -175,7 +176,7 @@ impl TaskOptions {
     }
 
     /// Sets how long this process may run a task without renewing its lease, in a [shared](crate::TaskStore::is_shared) store. The lease is
-    /// renewed three times as often. If the process has ended, another one ends the task, or runs it again if the tool is resumable, within one
+    /// renewed three times as often. If the process has ended, another process ends the task, or runs it again if the tool is resumable, within one
     /// and a half times this duration. The clocks of the processes should differ by much less. Default: 30 s, at least 1 s.
     #[must_use]
     pub fn with_lease(mut self, lease: Duration) -> Self {

@@ -29,7 +29,7 @@ use crate::task_table::{RunningGuard, RunningTask, TaskConfig, Tasks};
 /// call fails; in a session the first response counts.
 const TRIES: u32 = 8;
 
-/// How a tool call is executed.
+/// The way in which a tool call is executed.
 enum Execution {
     Inline,
     /// As a task, with the requested time to live.
@@ -203,7 +203,7 @@ impl Core {
     }
 }
 
-/// Cancels the exchange of the handler together with the request, unless the handler has detached.
+/// A guard that cancels the exchange of the handler together with the request, unless the handler has detached.
 struct RequestGuard {
     exchange: Exchange,
     task_link: Arc<TaskLink>,
@@ -383,7 +383,7 @@ impl NewTask {
     }
 }
 
-/// Removes the task if the request is dropped while the store creates it.
+/// A guard that removes the task if the request is dropped while the store creates the task.
 struct CreateGuard<'a> {
     config: &'a Arc<TaskConfig>,
     runtime: &'a Handle,
@@ -393,6 +393,7 @@ struct CreateGuard<'a> {
 impl Drop for CreateGuard<'_> {
     fn drop(&mut self) {
         if let Some(guard) = self.task {
+            guard.forget_stored();
             let (config, id) = (Arc::clone(self.config), guard.running_task.id.clone());
             background(self.runtime, async move {
                 if let Err(error) = with_timeout(config.store.remove(&id)).await {

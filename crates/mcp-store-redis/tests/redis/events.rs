@@ -60,13 +60,13 @@ async fn a_session_loses_its_own_events_at_the_limits() {
     append(&events, other(key(1), 2), 1, 40_000).await.unwrap();
     assert_eq!(kept(&events, key(1), 960).await, None);
     assert_eq!(kept(&events, other(key(1), 2), 0).await, Some(1));
-    // No session loses events for another one.
+    // The largest session makes room for others.
     append(&events, key(3), 1, 30_000).await.unwrap();
-    let error = append(&events, key(4), 1, 30_000).await.unwrap_err();
-    assert!(error.contains("with_max_total_bytes"), "{error}");
-    assert_eq!(kept(&events, key(3), 0).await, Some(1));
-    events.forget_session(key(3).session);
     append(&events, key(4), 1, 30_000).await.unwrap();
+    assert_eq!(kept(&events, other(key(1), 2), 1).await, None);
+    for session in [3, 4] {
+        assert_eq!(kept(&events, key(session), 0).await, Some(1));
+    }
 }
 
 /// The key of a stream in Redis, as the command `XLEN` takes it.
@@ -98,4 +98,19 @@ async fn a_replay_whose_client_has_left_reads_nothing() {
     let statistics = redis.command::<String>(&["INFO", "commandstats"]).await;
     assert!(!statistics.contains("cmdstat_xrange"), "{statistics}");
     assert_eq!(kept(&events, key(1), 0).await, Some(2));
+}
+
+/// The endpoint that continues a session ends a call of a process that was killed.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_event_of_another_process_removes_none() {
+    let Some(redis) = Redis::start("continued", &[]).await else {
+        return;
+    };
+    let ended = redis.redis().await.event_store();
+    for sequence in 1..=6 {
+        append(&ended, key(1), sequence, 100).await.unwrap();
+    }
+    let other = redis.redis().await.event_store();
+    append(&other, key(1), 7, 100).await.unwrap();
+    assert_eq!(kept(&other, key(1), 2).await, Some(5));
 }

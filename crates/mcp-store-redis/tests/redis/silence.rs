@@ -107,3 +107,32 @@ async fn a_connection_is_opened_again_after_unexpected_answers() {
         relaying.abort();
     }
 }
+
+/// Previously, the connection to a master that has become a replica was kept, and each change failed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_to_a_master_that_becomes_a_replica_is_replaced() {
+    let Some(old) = Redis::start("old-master", &[]).await else {
+        return;
+    };
+    let Some(new) = Redis::start("new-master", &[]).await else {
+        return;
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("redis://{}", listener.local_addr().unwrap());
+    let (target, targets) = watch::channel(old.socket());
+    tokio::spawn(async move {
+        while let Ok((mut client, _)) = listener.accept().await {
+            let socket = targets.borrow().clone();
+            tokio::spawn(async move {
+                let mut redis = UnixStream::connect(&socket).await.unwrap();
+                let _ = copy_bidirectional(&mut client, &mut redis).await;
+            });
+        }
+    });
+    let store = RedisStore::connect(&url).await.unwrap().session_store();
+    create(&store, 1).await.unwrap();
+    target.send_replace(new.socket());
+    old.command::<()>(&["REPLICAOF", "127.0.0.1", "1"]).await;
+    assert!(create(&store, 2).await.is_err());
+    create(&store, 2).await.unwrap();
+}

@@ -254,14 +254,14 @@ fn exposed(
             let annotations = member(item, "annotations");
             let hint = annotations.and_then(|annotations| member(annotations, "readOnlyHint"));
             if let Some(schema) = member(item, "inputSchema") {
-                mount.catalog.see_arguments(&id, schema);
+                mount.catalog.record_arguments(&id, schema);
             }
-            let exposed = mount.catalog.see_tool(&id, hint == Some("true"))?;
+            let exposed = mount.catalog.record_tool(&id, hint == Some("true"))?;
             let text = mount.catalog.transform().tool_text(item, &id, &exposed);
             (exposed, text)
         }
         ListKind::Prompts => {
-            let exposed = mount.catalog.see_prompt(&id);
+            let exposed = mount.catalog.record_prompt(&id);
             let text = identified(item, "name", &exposed);
             (exposed, text)
         }

@@ -13,7 +13,7 @@ use crate::server::request::admission::{self, EVENTS};
 use crate::server::response::body::{Body, event_stream};
 use crate::server::response::refusal::{Refusal, interrupted_error};
 use crate::server::session::events::StreamBody;
-use crate::server::session::replayed::{PART_BYTES, ReplayMemory, Replayed, Resumed};
+use crate::server::session::replayed::{ALL, PART_BYTES, ReplayMemory, Replayed, Resumed};
 use crate::server::session::{ActivityGuard, HttpSession};
 use crate::server::state::{EndpointState, SESSION_STREAM};
 use crate::server::stream::SessionIdentity;
@@ -43,7 +43,7 @@ impl EndpointState {
         let last = SingleHeader::of(&parts.headers, &LAST_EVENT_ID);
         let last = last.text(&LAST_EVENT_ID)?.filter(|id| !id.is_empty());
         let replayed = last.map_or(0, |_| PART_BYTES);
-        let memory = self.stream_permit(parts, SESSION_STREAM + replayed)?;
+        let mut memory = self.stream_permit(parts, SESSION_STREAM + replayed)?;
         let mut found = match (last, session.streams.identity) {
             (Some(last), Some(identity)) => match EventId::parse(last.as_bytes(), identity.tag) {
                 Some(id) => self.resume(&session, id).await?,
@@ -52,6 +52,7 @@ impl EndpointState {
             _ => self.open_standalone(&session, None).await?,
         };
         if found.earlier.is_empty() && found.kept.is_none() {
+            memory.shrink_to(memory.units() - replayed);
             found.body.hold((permit, memory));
         } else {
             found.body.hold(permit);
@@ -86,8 +87,9 @@ impl EndpointState {
         }
         let Some(stream) = session.streams.find(id.stream) else {
             // The call has ended, so the store has all its events.
-            let kept = self.replay(session, id.stream, id.sequence, u64::MAX);
-            let kept = kept.await?.ok_or_else(gone)?;
+            let kept = self.replay(session, id.stream, id.sequence, ALL);
+            // Without events after that of the client, the response was not stored.
+            let kept = kept.await?.filter(|kept| !kept.is_end()).ok_or_else(gone)?;
             return Ok(Found::new(StreamBody::ended(session), 0, Some(kept)));
         };
         let (reader, after, missing) = stream.attach(Some(id.sequence));
@@ -171,7 +173,7 @@ impl EndpointState {
             }
         }
         // The endpoint of the call may have stored its response in the meantime, which then counts.
-        let kept = Replayed::read(store, key, id.sequence, u64::MAX).await;
+        let kept = Replayed::read(store, key, id.sequence, ALL).await;
         kept.map_err(|error| unreadable(&error))?.ok_or_else(gone)
     }
 

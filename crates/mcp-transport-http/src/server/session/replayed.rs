@@ -15,6 +15,8 @@ use crate::sync::lock;
 
 /// Size of the events that are read at once, in bytes. The next ones are read when the client has received them.
 pub(crate) const PART_BYTES: usize = 64 << 10;
+/// As the number of events: all that the store has.
+pub(crate) const ALL: u64 = u64::MAX;
 /// Memory of an event besides its text, in bytes.
 const EVENT_COST: usize = 64;
 
@@ -48,9 +50,8 @@ impl Replayed {
         let Replay::Events(events) = store.replay(key, after, PART_BYTES).await? else {
             return Ok(None);
         };
-        replayed.add(events);
         replayed.may_be_gone = false;
-        Ok(Some(replayed))
+        Ok(replayed.add(events).then_some(replayed))
     }
 
     /// Returns all events after the event `after`, or none if the store has dropped some of them. Reads nothing yet.
@@ -59,22 +60,28 @@ impl Replayed {
             store: Arc::clone(store),
             key,
             after,
-            left: u64::MAX,
+            left: ALL,
             events: VecDeque::new(),
             reading: Mutex::default(),
             may_be_gone: true,
         }
     }
 
-    fn add(&mut self, events: Vec<Bytes>) {
+    /// Adds events that were read. Returns `false` if the store has fewer than there should be.
+    fn add(&mut self, events: Vec<Bytes>) -> bool {
         if events.is_empty() {
+            let is_complete = matches!(self.left, 0 | ALL);
             self.left = 0;
+            return is_complete;
         }
         let taken = self.left.min(events.len() as u64);
         self.after += taken;
-        self.left -= taken;
+        if self.left != ALL {
+            self.left -= taken;
+        }
         let taken = usize::try_from(taken).unwrap_or(usize::MAX);
         self.events.extend(events.into_iter().take(taken));
+        true
     }
 
     /// Returns whether all events were sent.
@@ -102,13 +109,16 @@ impl Replayed {
                 *current = None;
                 read
             };
-            match read? {
+            let is_found = match read? {
                 Replay::Events(events) => self.add(events),
-                Replay::Gone if self.may_be_gone => self.left = 0,
                 Replay::Gone => {
-                    let reason = "events were dropped while the client received earlier ones";
-                    return Poll::Ready(Err(EventStoreError::new(reason)));
+                    self.left = 0;
+                    self.may_be_gone
                 }
+            };
+            if !is_found {
+                let reason = "events were dropped while the client received earlier ones";
+                return Poll::Ready(Err(EventStoreError::new(reason)));
             }
             self.may_be_gone = false;
         }
@@ -117,7 +127,7 @@ impl Replayed {
     }
 }
 
-/// What a connection that resumes a stream sends before new events.
+/// The stored events that a connection sends before new events when it resumes a stream.
 pub(crate) struct Resumed {
     /// Events of earlier leases, which have other numbers.
     earlier: VecDeque<Replayed>,
@@ -174,6 +184,7 @@ impl Resumed {
             stream.mark_taken(self.sent);
         } else {
             self.replay = None;
+            self.memory.release();
         }
         Poll::Ready(Ok(event))
     }
@@ -197,6 +208,13 @@ impl ReplayMemory {
         }
     }
 
+    /// Releases the memory of events.
+    fn release(&mut self) {
+        let kept = self.permit.units().saturating_sub(self.charged);
+        self.permit.shrink_to(kept);
+        self.charged = 0;
+    }
+
     fn charge(&mut self, events: &VecDeque<Bytes>) -> Result<(), EventStoreError> {
         let bytes = events.iter().map(|event| event.len() + EVENT_COST).sum();
         if bytes > self.charged {
@@ -205,7 +223,7 @@ impl ReplayMemory {
                 .try_grow(bytes - self.charged, || self.owner.clone());
             grown.map_err(|_| {
                 EventStoreError::new(
-                    "the open streams take the limit of MemoryLimits::max_stream_bytes",
+                    "the open streams use all bytes of MemoryLimits::max_stream_bytes",
                 )
             })?;
             self.charged = bytes;
