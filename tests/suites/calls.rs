@@ -115,7 +115,7 @@ async fn request_ids_are_never_used_twice() {
 
 // proves: SCHEMA-008, TOOL-035
 #[tokio::test]
-async fn a_panicking_handler_is_answered_and_nothing_of_it_leaks() {
+async fn a_panicking_handler_gets_an_error_response_without_the_panic_text() {
     struct Bomb;
     impl Drop for Bomb {
         fn drop(&mut self) {

@@ -29,7 +29,7 @@ fn sampling(max_tokens: i64) -> Value {
 
 // proves: ROOT-005, ROOT-007, ROOT-010
 #[tokio::test]
-async fn bad_roots_are_refused_here_and_undeclared_ones_there() {
+async fn invalid_roots_and_requests_for_undeclared_roots_are_rejected() {
     let (wire, transport) = PipeEnd::server();
     let builder = client().roots([Root::new("https://x/")]);
     fails_with(builder.connect(transport).await, "file://");
@@ -92,7 +92,7 @@ async fn undeclared_features_are_rejected() {
 
 // proves: SAMP-017, SAMP-019, SAMP-020, SAMP-023, SAMP-024, SAMP-025, SAMP-034, SCHEMA-025, M-SAMP-010
 #[tokio::test]
-async fn sampling_with_tools_keeps_its_rules() {
+async fn sampling_with_tools_follows_the_rules() {
     let uses = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&uses);
     let builder = client().sampling_tools().on_sample(move |ask| {

@@ -8,7 +8,7 @@ use crate::prelude::*;
 
 // proves: SCHEMA-009, ELIC-039
 #[tokio::test]
-async fn a_required_url_is_typed() {
+async fn the_required_urls_of_an_error_are_decoded() {
     let (mut wire, client) = PipeEnd::with_tools(client()).await;
     let call = calling(&client, "t");
     let request = wire.expect("tools/call").await;
@@ -153,7 +153,7 @@ async fn lists_are_followed_to_their_end_with_cursors_untouched() {
 }
 
 #[tokio::test]
-async fn a_server_that_pages_in_circles_is_found_out() {
+async fn a_repeated_cursor_is_an_error_for_a_strict_client() {
     let builder = client().strictness(Strictness::Strict);
     let (mut wire, client) = PipeEnd::with_tools(builder).await;
     let listing = listing(&client);
@@ -391,7 +391,7 @@ async fn unknown_blocks_and_private_codes_survive() {
 
 // proves: LIFE-039
 #[tokio::test]
-async fn two_servers_behind_one_host_never_meet() {
+async fn two_servers_of_one_host_receive_nothing_of_each_other() {
     let builder = client().on_sample(async |ask| Ok(ask.reply("m", ask.server.name.clone())));
     let (mut one, first) =
         PipeEnd::accept(builder.clone(), "2025-11-25", json!({ "tools": {} })).await;

@@ -130,11 +130,11 @@ async fn has_next(subscription: &mut Subscription) -> bool {
 }
 
 #[tokio::test]
-async fn users_with_sessions_learn_nothing_of_each_other() {
+async fn users_with_sessions_receive_no_data_of_each_other() {
     users_learn_nothing_of_each_other(Negotiation::SessionBased).await;
 }
 
 #[tokio::test]
-async fn users_without_sessions_learn_nothing_of_each_other() {
+async fn users_without_sessions_receive_no_data_of_each_other() {
     users_learn_nothing_of_each_other(Negotiation::Stateless).await;
 }

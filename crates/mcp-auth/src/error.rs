@@ -19,7 +19,7 @@ struct Inner {
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-/// What failed: see [`Error::kind`].
+/// The kind of an [`Error`], returned by [`Error::kind`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -41,7 +41,8 @@ pub enum ErrorKind {
     UnknownClient,
     /// The token store failed.
     Store,
-    /// The metadata of the server names no authorization server: users cannot sign in, and the server takes configured tokens only.
+    /// The metadata of the server names no authorization server: users cannot sign in, and the server accepts only configured
+    /// tokens.
     NoAuthorizationServer,
     /// The user agent could not ask the user for consent, or the user did not respond.
     UserAgent,

@@ -59,7 +59,7 @@ pub(crate) fn is_same_issuer(one: &str, other: &str) -> bool {
     one == other || bare(one).is_some_and(|one| Some(one) == bare(other))
 }
 
-/// What a resource identifier is to a server.
+/// The relation of a resource identifier to a server.
 #[cfg(feature = "client")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Relation {
@@ -71,7 +71,7 @@ pub(crate) enum Relation {
     Other,
 }
 
-/// Returns what a resource identifier is to a server. A slash at the end and a missing query do not
+/// Returns the relation of a resource identifier to a server. A slash at the end and a missing query do not
 /// count as a difference.
 #[cfg(feature = "client")]
 pub(crate) fn relation(resource: &str, server: &Url) -> Relation {

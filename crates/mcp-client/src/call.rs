@@ -120,7 +120,8 @@ impl Call<GetPromptRequest> {
 }
 
 impl Call<CompleteRequest> {
-    /// Sets the arguments that are already known, which servers of revision 2025-06-18 and later receive. Default: none.
+    /// Sets the arguments that already have a value. Only servers of revision 2025-06-18 and later receive them.
+    /// Default: none.
     pub fn resolved<K: Into<String>, V: Into<String>>(
         self,
         arguments: impl IntoIterator<Item = (K, V)>,

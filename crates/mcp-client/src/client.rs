@@ -107,7 +107,7 @@ impl Client {
         self.0.offers(R::METHOD)
     }
 
-    /// Creates a call of any request with a type in the protocol.
+    /// Creates a call of the request type `R`, for all requests of the protocol.
     pub fn request<R: Request>(&self, params: &R::Params) -> Call<R> {
         Call::new(&self.0, params)
     }
@@ -169,8 +169,8 @@ impl Client {
         lists::resources(&self.0)
     }
 
-    /// Lists all resource templates. If the server has resources and does not know this list, it is
-    /// empty.
+    /// Lists all resource templates. If the server has resources but does not know this request,
+    /// the result is empty.
     pub fn list_resource_templates(&self) -> ListCall<ResourceTemplate> {
         lists::resource_templates(&self.0)
     }
@@ -185,16 +185,16 @@ impl Client {
     /// handlers of the [`ClientBuilder`]. A call that the server continues as a task is still one
     /// await.
     ///
-    /// On a 2025-11-25 server that declares tasks, the first call of an unlisted tool lists all
-    /// tools before, because the list says which tools only run as tasks;
+    /// On a 2025-11-25 server that declares tasks, the first call of an unlisted tool is preceded
+    /// by a list of all tools, because the list says which tools only run as tasks;
     /// [`ClientBuilder::without_listing_tools`] disables that.
     pub fn call_tool(&self, name: impl Into<String>, arguments: impl Into<Value>) -> ToolCall {
         ToolCall::new(&self.0, name.into(), arguments.into())
     }
 
     /// Sends one request of a tool call and returns its result or its input requests, for hosts
-    /// that collect input themselves. A task is returned as an unknown type of result with all its
-    /// members.
+    /// that collect input themselves. A result that creates a task is returned as a result of
+    /// unknown type, with all its members.
     pub fn call_tool_once(
         &self,
         name: impl Into<String>,
@@ -258,7 +258,7 @@ impl Client {
     }
 
     /// Replaces the roots and notifies the server, if there is a session; stateless servers request
-    /// them each time.
+    /// the roots each time.
     ///
     /// # Errors
     /// Returns an error if a root is not a `file://` URI, or if the client did not declare roots
@@ -288,8 +288,8 @@ impl Client {
             .map_err(Error::Closed)
     }
 
-    /// Returns the connection, for a gateway that passes messages on as JSON text. Its link knows
-    /// neither timeouts nor the metadata of the stateless revision.
+    /// Returns the connection, for a gateway that passes messages on as JSON text. Its link applies
+    /// no timeouts and does not add the metadata of the stateless revision.
     pub fn connection(&self) -> &Arc<dyn Connection> {
         &self.0.connection
     }

@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 ///
 /// Numbers are hashed as they were decoded: `1` and `1.0` differ, `1e2` and `100.0` do not. An integer beyond 64 bits, and digits beyond
 /// the precision of `f64`, are rounded when a tool is decoded, so that two such numbers can have the same hash. A program that
-/// must notice each digit compares the text of [`Client::request_raw`](crate::Client::request_raw), as `mcp lock` does.
+/// must detect a change of any digit compares the text of [`Client::request_raw`](crate::Client::request_raw), as `mcp lock` does.
 ///
 /// ```
 /// # use mcp_client::{tool_hash, types::Tool};
@@ -30,7 +30,7 @@ pub fn tool_hash(tool: &Tool) -> String {
 }
 
 /// Returns the SHA-256 of a JSON value without whitespace and with sorted members, in hexadecimal
-/// digits. For definitions other than tools; see [`tool_hash`].
+/// digits. Use it for definitions other than tools; for tools, see [`tool_hash`].
 pub fn json_hash(value: &Value) -> String {
     let mut canonical = value.clone();
     // Only needed if a crate of the program keeps the order of members (`serde_json/preserve_order`).

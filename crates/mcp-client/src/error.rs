@@ -26,9 +26,9 @@ pub enum Error {
     Connect {
         /// The reason.
         cause: Box<Self>,
-        /// What the transport knows about the server: the first of its lines on stdout that are not
-        /// messages, and its last stderr lines. Also why `server/discover` failed, if `initialize`
-        /// failed after it.
+        /// Further information about the server: its first lines on stdout that are not messages,
+        /// and its last lines on stderr. Also the reason why `server/discover` failed, if the
+        /// client then sent `initialize`.
         details: Vec<String>,
     },
     /// The server returned an error, with its code unchanged.
@@ -51,7 +51,7 @@ pub enum Error {
         /// that could not be resumed, or a message that could not be read.
         reason: Option<String>,
     },
-    /// The server does not offer this. Nothing was sent.
+    /// The server does not offer the method. Nothing was sent.
     #[non_exhaustive]
     Unsupported {
         /// The method of the call.
@@ -84,7 +84,7 @@ pub enum Error {
         kind: String,
     },
     /// An input request has no result: the client has no handler for it, or the handler failed. The
-    /// call has failed without a message to the server.
+    /// call has failed, and the server is not notified.
     #[non_exhaustive]
     InputFailed {
         /// The method of the call.
@@ -120,7 +120,7 @@ pub enum Error {
         /// The server's message, or the last failure to reach it.
         reason: String,
     },
-    /// The server does not send change notifications for this resource, or no longer.
+    /// The server does not send change notifications for this resource, or has stopped sending them.
     #[non_exhaustive]
     NotSubscribed {
         /// The URI of the resource.
@@ -178,8 +178,8 @@ impl Error {
         Self::Invalid { problem }
     }
 
-    /// Returns whether the same call may succeed if it is repeated later, if
-    /// [`is_closed`](Self::is_closed) on a new connection. The failed call may have run: repeat a tool
+    /// Returns whether the same call may succeed later. If [`is_closed`](Self::is_closed) is `true`,
+    /// the call needs a new connection. The failed call may have run: repeat a tool
     /// call only if its tool is idempotent.
     pub fn is_retryable(&self) -> bool {
         match self {
@@ -217,7 +217,7 @@ impl Error {
         Some(data.elicitations)
     }
 
-    /// Returns the scopes that the rejected request needs, if the error names them, as that of a server of this SDK does.
+    /// Returns the scopes that the rejected request needs, if the error names them. Servers of this SDK name them.
     pub fn required_scopes(&self) -> Option<Vec<&str>> {
         let scopes = self.rejection()?.data.as_ref()?.get(REQUIRED_SCOPES)?;
         scopes.as_array()?.iter().map(Value::as_str).collect()

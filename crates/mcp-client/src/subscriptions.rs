@@ -37,8 +37,8 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// Subscribes: with `resources/subscribe` in a session, with a common stream on the stateless
-    /// revision.
+    /// Subscribes to a resource: with `resources/subscribe` in a session, and with a common stream
+    /// on the stateless revision.
     pub(crate) async fn open(shared: &Arc<Shared>, uri: Arc<str>) -> Result<Self, Error> {
         shared.offers(SubscribeRequest::METHOD)?;
         // Registered first, because an update may follow the response immediately.

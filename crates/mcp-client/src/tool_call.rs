@@ -56,8 +56,8 @@ impl ToolCall {
         }
     }
 
-    /// Requests a task where the client decides (2025-11-25), for tools with optional tasks. Other
-    /// tools are called as usual. `ttl` is the requested time to live; the server may choose
+    /// Requests that the call runs as a task, if the revision is 2025-11-25 and the tool has
+    /// optional tasks. Other tools are called as usual. `ttl` is the requested time to live; the server may choose
     /// another one. Since 2026-07-28 the server decides.
     pub fn as_task(mut self, ttl: impl Into<Option<Duration>>) -> Self {
         self.preference = TaskPreference {
@@ -67,7 +67,7 @@ impl ToolCall {
         self
     }
 
-    /// Calls `callback` with each state of the task, if the call becomes one. It must not block.
+    /// Calls `callback` with each state of the task, if the call becomes a task. The callback must not block.
     pub fn on_status(mut self, callback: impl Fn(&TaskState) + Send + Sync + 'static) -> Self {
         self.on_status = Some(Arc::new(callback));
         self
@@ -76,10 +76,10 @@ impl ToolCall {
     /// Sends the call and returns the result or the task, without waiting for the end of a task.
     ///
     /// # Errors
-    /// The same as those of the call.
+    /// The errors of the call.
     ///
     /// # Cancel safety
-    /// Dropping the future cancels the call at the server, as long as it is not a task.
+    /// Dropping the future cancels the call at the server, unless the call has become a task.
     pub async fn start(self) -> Result<CallStart, Error> {
         let (shared, name) = (Arc::clone(&self.shared), self.name.clone());
         let timeouts = self.options.timeouts.unwrap_or(shared.timeouts);

@@ -9,7 +9,7 @@ use crate::text::printable;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum HostError {
-    /// The server is not connected, and was not within the time that a call waits. Nothing was sent.
+    /// The server is not connected, and did not connect within the time that a call waits. Nothing was sent.
     #[non_exhaustive]
     Unavailable {
         /// The name of the server.

@@ -35,7 +35,7 @@ pub fn read_text(source: impl Read, max_bytes: u64) -> Result<String> {
 /// Reads a text file that another file names. Does not open devices and pipes, because reading them can block or have an effect.
 ///
 /// # Errors
-/// Those of [`read_text`], and the path is not one of a regular file.
+/// The errors of [`read_text`], or the path does not lead to a regular file.
 pub(crate) fn read_file(path: &Path, max_bytes: u64) -> Result<String> {
     let is_file = fs::metadata(path)?.is_file();
     let file = is_file.then(|| fs::File::open(path)).transpose()?;

@@ -102,7 +102,7 @@ impl BudgetPermit {
         Ok(())
     }
 
-    /// Gives `bytes` back to the budget, at most those of the permit.
+    /// Returns `bytes` of the permit to the budget, at most all of them.
     pub fn shrink(&mut self, bytes: usize) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;

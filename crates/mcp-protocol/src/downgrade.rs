@@ -20,7 +20,7 @@ use serde_json::Value;
 use crate::Rules;
 use crate::gate::{Unsupported, known};
 
-/// Returns whether the revision lacks members of listed objects or kinds of content. If not, only the
+/// Returns whether listed objects and content must be converted for this revision. If not, only the
 /// results of `initialize` and capabilities are converted.
 pub fn changes_content(rules: &Rules) -> bool {
     !rules.icons

@@ -107,7 +107,7 @@ pub(crate) fn not_handled(method: &str, revision: Revision) -> ErrorObject {
 }
 
 /// Returns whether the protocol has a method or notification with this name, in any revision or
-/// direction. Upper and lower case count as equal, so that names cannot be mistaken for another.
+/// direction. Upper and lower case count as equal, so that a name cannot be mistaken for another one.
 pub fn is_core_method(name: &str) -> bool {
     CORE_METHODS
         .iter()

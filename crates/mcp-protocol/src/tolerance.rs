@@ -23,7 +23,7 @@ const MAX_DETAIL: usize = 512;
 /// The members that only describe an item or an implementation. They are left out if they do not match their schema.
 pub const DECORATIONS: [&str; 5] = ["icons", "annotations", "title", "websiteUrl", "description"];
 
-/// Whether harmless deviations of the peer from the specification are tolerated.
+/// The setting whether harmless deviations of the peer from the specification are tolerated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Strictness {
@@ -57,7 +57,7 @@ pub enum Deviation {
     UnknownRevision,
     /// A server ended a list with an empty cursor.
     EmptyCursor,
-    /// A server repeated the cursor of a list; the pages until then are the list.
+    /// A server repeated the cursor of a list; the list ends before the repeated page.
     RepeatedCursor,
     /// A server declares resources, and does not know `resources/templates/list`; the list is empty.
     UnknownTemplates,
@@ -66,8 +66,8 @@ pub enum Deviation {
     /// A server sent a response with text that is not Unicode: bytes that are not UTF-8, or an escape
     /// of half a surrogate pair. Each is replaced by U+FFFD.
     InvalidText,
-    /// A server sent a result of a call with a member that only describes, such as the name of a link, and that cannot be decoded; it is
-    /// read in the only possible way, or left out.
+    /// A server sent the result of a call with a descriptive member that cannot be decoded, such as the name of a link; the
+    /// member is read in the only possible way, or left out.
     MalformedContent,
     /// A server sent the cursor of a list as a number.
     NumericCursor,
@@ -75,7 +75,7 @@ pub enum Deviation {
     EmptyArray,
     /// A client requested log messages of a level that does not exist; none are sent.
     UnknownLogLevel,
-    /// A server sent a form whose fields say their type in another way than by `type`, such as a union with `null`.
+    /// A server sent a form whose fields describe their type in another way than by `type`, such as a union with `null`.
     MalformedForm,
 }
 
@@ -137,14 +137,14 @@ impl Tolerance {
     }
 }
 
-/// Removes the members that only decorate.
+/// Removes the descriptive members.
 pub fn undecorate(value: &mut Value) {
     if let Value::Object(members) = value {
         members.retain(|name, _| !DECORATIONS.contains(&&**name));
     }
 }
 
-/// Repairs the description of a peer, which is shown to users and decides nothing.
+/// Repairs the description of a peer, which is only shown to users.
 pub fn repair_implementation(info: &mut Value) {
     if Implementation::deserialize(&*info).is_ok() {
         return;

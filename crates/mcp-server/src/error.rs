@@ -13,7 +13,7 @@ use mcp_types::{CallToolResult, ContentBlock, JsonObject};
 /// [`protocol`](Self::protocol) makes it a JSON-RPC error. For prompts and resources every error is
 /// a JSON-RPC error.
 ///
-/// It does not implement `std::error::Error`, so that `?` can convert from every type that does.
+/// `HandlerError` does not implement `std::error::Error`, so that `?` can convert every type that does.
 /// Types that only convert to a boxed error, such as `anyhow::Error`, may be the error type of a
 /// handler; see [`from_boxed`](Self::from_boxed) to convert them to this type.
 ///
@@ -91,8 +91,8 @@ impl HandlerError {
         Self::of_kind(ErrorKind::Protocol(error))
     }
 
-    /// Converts a boxed error, or one that converts to it, such as `anyhow::Error`, for which `?`
-    /// does not work: write `.map_err(HandlerError::from_boxed)?`.
+    /// Converts a boxed error, or an error that converts to a boxed error, such as `anyhow::Error`.
+    /// `?` does not convert these: write `.map_err(HandlerError::from_boxed)?`.
     pub fn from_boxed(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::of(&*error.into())
     }
@@ -127,7 +127,7 @@ impl HandlerError {
         }
     }
 
-    /// Returns whether the error of a prompt or resource, or of a tool, is -32603 at the client.
+    /// Returns whether the client receives the error as -32603. `is_tool` says that the error is that of a tool.
     pub(crate) fn is_internal(&self, is_tool: bool) -> bool {
         match &*self.kind {
             ErrorKind::Protocol(error) => error.code == ErrorCode::INTERNAL_ERROR,
@@ -189,7 +189,7 @@ impl fmt::Display for HandlerError {
             ErrorKind::Content(_) => f.write_str("failed with content"),
             ErrorKind::Arguments(problem) => write!(f, "invalid arguments: {problem}"),
             ErrorKind::Protocol(error) => error.fmt(f),
-            ErrorKind::InputRequired(_) => f.write_str("input of the client is required first"),
+            ErrorKind::InputRequired(_) => f.write_str("the client must provide input first"),
         }
     }
 }
@@ -203,15 +203,15 @@ impl<E: Error + 'static> From<E> for HandlerError {
 }
 
 fn cannot_request_input() -> ErrorObject {
-    ErrorObject::internal("input of the client cannot be requested here")
+    ErrorObject::internal("this handler cannot request input from the client")
 }
 
-/// The `E` of a handler's `Result<T, E>`: everything that converts to a boxed error, such as any
+/// The error type `E` of a handler that returns `Result<T, E>`: everything that converts to a boxed error, such as any
 /// [`std::error::Error`], text, `anyhow::Error` or `eyre::Report`, and [`HandlerError`]. `M` is
 /// always inferred.
 ///
 /// To choose a JSON-RPC error code for a custom error type, implement `IntoHandlerError<Self>` for
-/// it. The type must not implement `std::error::Error` then.
+/// it. This type must not implement `std::error::Error`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a handler",
     note = "use `HandlerError`, text, or an error that converts to `Box<dyn Error + Send + Sync>`, such as `anyhow::Error`; or implement `IntoHandlerError<Self>` for it"

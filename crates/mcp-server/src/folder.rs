@@ -36,7 +36,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens a folder. The path itself is trusted: it may have `..` and lead over links.
+    /// Opens a folder. The path itself is trusted: it may contain `..` and symbolic links.
     ///
     /// # Errors
     /// The folder does not exist or cannot be opened.
@@ -58,8 +58,9 @@ impl Folder {
     /// Reads a file; blocks the thread. The path is relative to the folder, its separator is `/` on every system, and it is not decoded:
     /// `%2e` is a name of three characters.
     ///
-    /// Returns `None` if no regular file in the folder has this path: it does not exist, is something else, would lead out
-    /// of the folder, or must not be opened by this process. The cases are not distinguished, so that clients learn nothing about other files.
+    /// Returns `None` if the folder has no regular file with this path: the path does not exist, names something other than a
+    /// file, leads out of the folder, or names a file that this process may not open.
+    /// The cases are not distinguished, so that clients learn nothing about other files.
     ///
     /// # Errors
     /// The file is larger than the limit ([`FileTooLarge`](io::ErrorKind::FileTooLarge)), or reading failed.

@@ -37,7 +37,7 @@
 //!
 //! - `macros` (default): `#[tool]`, `#[prompt]`, `#[resource]`, and their forms for methods.
 //! - `state-keys` (default): [`StateKeys`], which encrypt the state that a client carries between the round trips of a call.
-//! - `tasks` (default): calls of tools that continue after their request.
+//! - `tasks` (default): tool calls that continue after their request was answered.
 //! - `files`: [`Folder`], the files of one folder. A client cannot reach other files, whatever name it sends.
 //! - `log`: [`LogLayer`], which sends the `tracing` events of handlers to clients.
 //! - `testing`: [`testing::TestClient`], a client for tests in the same process.

@@ -90,7 +90,7 @@ impl Change {
     }
 }
 
-/// Distributes change notifications to all processes of a server.
+/// A bus that distributes change notifications to all processes of a server.
 ///
 /// Without a bus, only clients of the process that made the change are notified. With a bus, the
 /// server calls [`publish`](Self::publish), and every process, including this one, must call

@@ -25,7 +25,7 @@ const MAX_RESERVED: usize = 1 << 20;
 /// An error of any type.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Sends one HTTP request with a body of type `B`.
+/// An HTTP client that sends requests with a body of type `B`.
 pub trait HttpService<B>: Send + Sync {
     /// Sends `request` and waits for the head of the response.
     fn send(
@@ -77,8 +77,8 @@ where
 /// The `Authorization` header that an authentication layer has removed from a request, in the extensions of the request.
 ///
 /// Handlers cannot read it. An endpoint that forwards the request to another one, see `ServerOptions::with_forwarding`, adds
-/// the header again, because the other endpoint verifies the request too. A layer that removes the header without
-/// keeping it in this value makes the other endpoint reject the request.
+/// the header again, because the other endpoint verifies the request too. If a layer removes the header without
+/// keeping it in this value, the other endpoint rejects the request.
 #[derive(Clone)]
 #[cfg_attr(
     not(feature = "forward"),

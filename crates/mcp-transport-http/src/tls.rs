@@ -15,8 +15,8 @@ use crate::http_service::causes;
 const MAX_NAMES: usize = 8;
 const SECONDS_PER_DAY: u64 = 24 * 3_600;
 
-/// TLS settings of a client: the certificates that it trusts in addition to those of the operating system. Clones share what they have
-/// read.
+/// TLS settings of a client: the certificates that it trusts in addition to those of the operating system. Clones share the
+/// certificates that they have read.
 #[derive(Clone, Default)]
 pub struct ClientTls {
     roots: Vec<CertificateDer<'static>>,
@@ -55,7 +55,8 @@ impl ClientTls {
         Ok(self)
     }
 
-    /// Returns the configuration of rustls, with its own provider, because the process-wide default belongs to the program.
+    /// Returns the configuration of rustls with a separate crypto provider, because the process-wide default provider
+    /// belongs to the program.
     ///
     /// The certificates of the system are read once, because that takes milliseconds.
     ///
@@ -157,7 +158,7 @@ fn certificate_reason(problem: &CertificateError) -> String {
             presented,
         } => wrong_name(expected, presented),
         CertificateError::Other(other) if other.0.to_string() == CA_AS_SERVER => {
-            "the certificate of the server is one of a CA, as `openssl req -x509` creates it by default; a server needs a certificate that \
+            "the certificate of the server is a CA certificate, as `openssl req -x509` creates it by default; a server needs a certificate that \
              is not, for example with -addext basicConstraints=critical,CA:FALSE"
                 .to_owned()
         }

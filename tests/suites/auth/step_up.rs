@@ -42,7 +42,7 @@ async fn a_tool_without_its_scope_is_not_called_and_the_challenge_names_the_scop
 
 // proves: M-AUTH-048, M-AUTH-049, M-AUTH-089
 #[tokio::test]
-async fn without_sessions_it_is_the_same() {
+async fn without_sessions_a_call_without_its_scope_is_challenged() {
     let world = ProtectedServer::start().await;
     let ask = async |token: &str, id: i64, name: &str| world.stateless(token, id, name).await;
     let token = world.token("alice", "mcp");
@@ -61,7 +61,7 @@ async fn without_sessions_it_is_the_same() {
 }
 
 #[tokio::test]
-async fn in_a_batch_one_that_takes_more_does_not_spoil_the_others() {
+async fn in_a_batch_a_call_without_its_scope_does_not_affect_other_calls() {
     let world = ProtectedServer::start().await;
     let session = world.open(&world.token("alice", "mcp"), "2025-03-26").await;
     let call = |id: i64, name: &str| {

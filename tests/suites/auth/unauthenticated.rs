@@ -54,7 +54,7 @@ async fn every_request_is_verified_whatever_session_it_names() {
 
 // proves: AUTH-060
 #[tokio::test]
-async fn a_token_that_ends_within_a_session_opens_nothing_more() {
+async fn a_token_that_expires_during_a_session_is_rejected() {
     let world = ProtectedServer::start().await;
     let session = world.open(&world.token("alice", "mcp"), "2025-11-25").await;
     world.auth.wait(3_600);
@@ -72,7 +72,7 @@ async fn a_token_that_ends_within_a_session_opens_nothing_more() {
 
 // proves: AUTH-062, AUTH-063, M-AUTH-041
 #[tokio::test]
-async fn a_token_for_another_server_of_the_same_issuer_opens_nothing() {
+async fn a_token_for_another_server_of_the_same_issuer_is_rejected() {
     let world = ProtectedServer::start().await;
     let elsewhere = world
         .auth

@@ -63,7 +63,7 @@ async fn cancelling_unknown_or_completed_requests_has_no_effect() {
 
 // proves: CANC-003
 #[tokio::test]
-async fn a_cancellation_reaches_only_its_own_direction() {
+async fn a_cancellation_applies_only_to_requests_of_its_direction() {
     let mut wire = PipeEnd::open(counting_roots(), "2025-11-25", json!({ "roots": {} })).await;
     // The client's request has the same id as the server's request.
     let call = named("ask", json!({}));
@@ -100,7 +100,7 @@ async fn a_server_request_fails_at_once_when_the_client_is_gone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handler_that_never_ends_meets_its_deadline() {
+async fn a_handler_that_never_ends_is_ended_at_its_deadline() {
     let (server, gone) = waiting();
     let mut wire = PipeEnd::session(server.deadline(Duration::from_secs(30))).await;
     let start = tokio::time::Instant::now();

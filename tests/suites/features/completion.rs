@@ -97,7 +97,7 @@ async fn at_most_a_hundred_values_are_sent() {
 
 // proves: M-COMP-012, M-MRTR-007
 #[tokio::test]
-async fn a_completion_cannot_ask() {
+async fn a_completion_cannot_send_input_requests() {
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
     let server = completed(|cx: Ctx| {

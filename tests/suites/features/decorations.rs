@@ -8,7 +8,7 @@ use crate::prelude::*;
 
 // proves: RES-018, TOOL-016, RES-026
 #[tokio::test]
-async fn decorations_travel_unchanged() {
+async fn descriptive_members_reach_the_client_unchanged() {
     let icon = || Icon::new("https://example.com/i.png").with_mime_type("image/png");
     let tool = Tool::new("t", || "x").icon(icon());
     let prompt = Prompt::new("p", || PromptMessage::assistant("hm")).title("P");

@@ -44,7 +44,7 @@ async fn an_id_is_returned_with_its_type() {
 // proves: BASE-005, BASE-036, STDIO-003, STDIO-012, SCHEMA-004, SCHEMA-005, SCHEMA-012
 // proves: M-BASE-002, M-BASE-003, M-BASE-005, M-BASE-016, M-STDIO-001
 #[tokio::test]
-async fn a_bad_line_costs_that_line() {
+async fn an_invalid_line_does_not_affect_other_lines() {
     for mut peer in Peer::both(plain()).await {
         let params = peer.params(json!({}));
         let good = json!({ "jsonrpc": "2.0", "id": 9, "method": "tools/list", "params": params });

@@ -279,7 +279,7 @@ async fn failures_of_tools_are_results_and_unknown_tools_are_errors() {
 
 // proves: M-TOOL-026, M-TOOL-027, M-TOOL-028, M-RES-020, M-RES-022
 #[tokio::test]
-async fn every_kind_of_content_travels() {
+async fn every_kind_of_content_reaches_the_client() {
     let mut peer = Peer::new(everything::server());
     assert!(peer.discover().await["capabilities"]["resources"].is_object());
     for (tool, kind, member, value) in [

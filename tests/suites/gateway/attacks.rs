@@ -58,7 +58,7 @@ fn answer_of(state: &Value, name: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_hundred_principals_answer_only_their_own_questions() {
+async fn a_hundred_principals_receive_only_their_own_input_requests() {
     let settings = upstream(asking(), false).sharing(Sharing::Principal);
     let proxy = Proxy::connect(settings).await.unwrap();
     let endpoint = Endpoint::new(proxy).unwrap();
@@ -107,7 +107,7 @@ async fn a_call_is_not_continued_with_other_params() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_without_an_answer_ends_its_call() {
+async fn an_input_request_without_a_response_ends_its_call() {
     let (settings, mut servers) = Scripted::upstream();
     let settings =
         settings.parking(ParkingLimits::default().with_lifetime(Duration::from_secs(60)));
@@ -153,7 +153,7 @@ async fn waiting_calls_are_limited() {
 
 /// A server request that the client did not declare a capability for is rejected.
 #[tokio::test]
-async fn a_server_cannot_ask_what_the_client_did_not_declare() {
+async fn a_server_request_that_the_client_did_not_declare_is_rejected() {
     let (settings, mut servers) = Scripted::upstream();
     let (proxy, mut shared) = servers.proxy(settings).await;
     let mut peer = Peer::new(proxy);

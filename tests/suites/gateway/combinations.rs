@@ -21,7 +21,7 @@ fn answering() -> ClientBuilder {
 }
 
 #[tokio::test]
-async fn a_server_asks_the_client_in_every_combination() {
+async fn a_server_request_reaches_the_client_in_every_combination() {
     for server_is_stateless in BOTH {
         let proxy = proxy(everything::server(), server_is_stateless).await;
         for client_is_stateless in BOTH {
@@ -106,7 +106,7 @@ async fn a_list_depends_on_the_capabilities_of_the_client() {
 }
 
 #[tokio::test]
-async fn a_client_without_capabilities_is_not_asked() {
+async fn a_client_without_capabilities_receives_no_server_requests() {
     for server_is_stateless in BOTH {
         let proxy = proxy(everything::server(), server_is_stateless).await;
         for client_is_stateless in BOTH {

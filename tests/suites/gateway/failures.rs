@@ -232,7 +232,7 @@ async fn a_resource_is_watched_again_after_failed_attempts_to_connect() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_ends_when_a_resource_is_watched_is_started_ever_more_seldom() {
+async fn a_server_that_ends_when_a_resource_is_watched_is_started_with_growing_delays() {
     let (settings, mut servers) = Scripted::upstream();
     let connecting = tokio::spawn(Proxy::connect(settings));
     let mut server = accept_shared(&mut servers).await;

@@ -103,7 +103,7 @@ async fn a_tool_without_a_fixed_argument_in_its_schema_is_not_offered() {
 }
 
 #[tokio::test]
-async fn only_tools_that_say_that_they_only_read_are_left() {
+async fn only_read_only_tools_are_offered() {
     let gateway = gateway(Transform::new().read_only()).await;
     let client = connect_to(gateway, client(), true).await;
     let tools = client.list_tools().await.unwrap();
@@ -117,7 +117,7 @@ async fn only_tools_that_say_that_they_only_read_are_left() {
 /// Headers are checked against the name and arguments of the client, and written again for the server, which checks them
 /// against the changed ones.
 #[tokio::test]
-async fn headers_follow_a_changed_call() {
+async fn headers_are_written_again_for_a_changed_call() {
     let (listener, address) = listen().await;
     let endpoint = Endpoint::new(server()).unwrap();
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();

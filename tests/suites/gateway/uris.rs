@@ -44,7 +44,7 @@ async fn a_resource_that_no_server_lists_is_read_from_the_only_server_with_its_s
 }
 
 /// A server whose resources can change without a notification, with its upstream.
-fn silent(name: &'static str) -> (mcp_server::Server, Upstream) {
+fn silent(name: &'static str) -> (Server, Upstream) {
     let builder = Server::builder(name, "1").without_list_changes();
     let server = builder.resource(resource(name, "own")).build().unwrap();
     let connected = server.clone();

@@ -201,7 +201,7 @@ async fn a_request_without_side_effects_is_repeated() {
 
 // rmcp C5: every reconnect succeeds and delivers no event.
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_never_gets_further_is_given_up() {
+async fn a_stream_without_new_events_is_no_longer_resumed() {
     let (runs, network, client) = counted().await;
     let (_, before) = network.requests();
     let patient = Timeouts::new(Duration::from_secs(600), Duration::from_secs(600));

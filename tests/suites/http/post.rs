@@ -123,7 +123,7 @@ async fn initialize_with_a_version_that_is_not_served_opens_no_session() {
 
 // proves: HTTP-024, HTTP-025, HTTP-027, HTTP-017
 #[tokio::test]
-async fn a_handler_that_speaks_first_makes_the_answer_a_stream() {
+async fn a_handler_that_sends_a_message_first_makes_the_response_a_stream() {
     let (gate, _endpoint, peer) = opened().await;
     let params = json!({
         "name": "steps", "arguments": {"message": "done"}, "_meta": {"progressToken": "p"},

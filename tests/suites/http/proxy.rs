@@ -81,7 +81,7 @@ async fn served(runs: &Arc<AtomicUsize>) -> (SocketAddr, JoinSet<()>) {
 }
 
 #[tokio::test]
-async fn a_cut_connection_costs_no_answer() {
+async fn a_cut_connection_loses_no_response() {
     let runs = Arc::default();
     let (server, _serving) = served(&runs).await;
     let proxy = Proxy::to(server).await;

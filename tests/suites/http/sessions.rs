@@ -187,7 +187,7 @@ async fn a_refused_handshake_releases_its_capacity() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn there_are_only_so_many_sessions() {
+async fn the_number_of_sessions_is_limited() {
     let options = ServerOptions::new()
         .with_session_limits(|limits| limits.max_sessions = 3)
         .with_session_limits(|limits| limits.max_sessions_per_principal = 2);

@@ -7,7 +7,7 @@ use crate::prelude::*;
 
 // proves: HTTP-033, HTTP-032
 #[tokio::test]
-async fn a_get_is_a_stream_or_a_refusal() {
+async fn a_get_opens_a_stream_or_is_rejected() {
     let (_gate, _endpoint, peer) = opened().await;
     let reply = peer.get(None).await;
     assert_eq!(reply.status, 200);
@@ -21,7 +21,7 @@ async fn a_get_is_a_stream_or_a_refusal() {
 
 // proves: HTTP-035, HTTP-036, HTTP-037, HTTP-042, HTTP-043, HTTP-038
 #[tokio::test]
-async fn news_go_to_one_stream_and_what_belongs_to_a_call_to_the_call() {
+async fn notifications_are_sent_on_one_stream_and_messages_of_a_call_on_its_stream() {
     let gate = Gate::new();
     let service = server(&gate).build().unwrap();
     let endpoint = Endpoint::new(service.clone()).unwrap();
@@ -55,7 +55,7 @@ async fn news_go_to_one_stream_and_what_belongs_to_a_call_to_the_call() {
 }
 
 #[tokio::test]
-async fn news_wait_for_the_stream_that_is_opened_later() {
+async fn notifications_wait_for_the_stream_that_is_opened_later() {
     let gate = Gate::new();
     let service = server(&gate).build().unwrap();
     let endpoint = Endpoint::new(service.clone()).unwrap();
@@ -124,7 +124,7 @@ async fn a_malformed_response_of_a_client_fails_the_server_request() {
 }
 
 #[tokio::test]
-async fn a_session_has_only_so_many_streams_open() {
+async fn the_number_of_open_streams_of_a_session_is_limited() {
     let endpoint = with(
         &Gate::new(),
         ServerOptions::new().with_session_limits(|limits| limits.max_streams_per_session = 1),

@@ -28,7 +28,7 @@ fn big() -> String {
 
 // 6 connections with 30 streams each call a tool that returns nearly 4 MiB, and take nothing of it.
 #[tokio::test]
-async fn t17_responses_that_are_not_taken_hold_little_memory() {
+async fn t17_responses_that_are_not_read_use_little_memory() {
     let server = Process::start();
     let mut conn = server.connect().await;
     let mut calls = JoinSet::new();
@@ -53,7 +53,7 @@ async fn t17_responses_that_are_not_taken_hold_little_memory() {
 // A stream whose client takes nothing, or only a part, is reset at the write timeout. Until then its
 // request is in flight. The connection continues.
 #[tokio::test]
-async fn t17_a_stream_that_is_not_taken_is_reset() {
+async fn t17_a_stream_that_is_not_read_is_reset() {
     let options =
         ServerOptions::new().with_timeouts(|timeouts| timeouts.write = Duration::from_millis(300));
     let served = RunningServer::start(server(&Gate::new()), options).await;

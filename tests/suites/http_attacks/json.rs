@@ -202,7 +202,7 @@ async fn t14_a_million_requests_in_one_body_are_one_error() {
 
 // Invalid UTF-8 costs only its request: the next call of the session gets its response.
 #[tokio::test]
-async fn t15_what_is_no_text_costs_its_request_alone() {
+async fn t15_invalid_text_fails_only_its_request() {
     let gate = Gate::new();
     let peer = open(&gate).await;
     let call = tool_text("MARK");

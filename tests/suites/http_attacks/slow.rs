@@ -32,7 +32,7 @@ async fn impatient() -> RunningServer {
 // Connections that stop at any point of a request head, HTTP/1 or HTTP/2, are closed; other calls
 // are served.
 #[tokio::test]
-async fn t16_a_head_that_never_ends_is_not_waited_for() {
+async fn t16_a_head_that_never_ends_times_out() {
     let served = impatient().await;
     let (mut well, session) = served.open().await;
     let head = session.tool(1, "echo", "x").head();
@@ -69,7 +69,7 @@ async fn t16_a_head_that_never_ends_is_not_waited_for() {
 
 // A body that arrives byte by byte is rejected at the timeout; other calls are served meanwhile.
 #[tokio::test]
-async fn t16_a_body_that_trickles_is_not_waited_for() {
+async fn t16_a_body_that_arrives_too_slowly_times_out() {
     let served = impatient().await;
     let (mut well, session) = served.open().await;
     let request = session.tool(1, "echo", &"x".repeat(100_000));
@@ -125,7 +125,7 @@ async fn t16_an_idle_connection_is_closed_and_an_open_stream_is_not() {
 
 // Connections above the limit wait to be accepted; the first one that closes makes room.
 #[tokio::test]
-async fn t16_there_are_only_so_many_connections() {
+async fn t16_the_number_of_connections_is_limited() {
     let options = ServerOptions::new()
         .with_connection_limits(|limits| limits.max_connections = 2)
         .with_client_share(100);

@@ -306,7 +306,7 @@ async fn t25_no_byte_of_a_header_is_echoed_unescaped() {
 
 // A repeated header of the protocol is rejected.
 #[tokio::test]
-async fn t25_a_header_that_is_there_twice_is_refused() {
+async fn t25_a_repeated_header_is_refused() {
     let gate = Gate::new();
     let served = served(&gate).await;
     let (mut conn, session) = served.open().await;
@@ -334,7 +334,7 @@ async fn t25_a_header_that_is_there_twice_is_refused() {
 
 // A head with more than a hundred headers, or with long values, is rejected.
 #[tokio::test]
-async fn t25_a_head_has_only_so_many_headers() {
+async fn t25_the_number_of_headers_is_limited() {
     let served = served(&Gate::new()).await;
     let (mut conn, session) = served.open().await;
     let mut call = session.tool(1, "echo", "x");

@@ -69,7 +69,7 @@ async fn a_subscription_receives_its_notifications_under_its_id() {
 
 // proves: M-SUB-013, M-SUB-014, M-CANC-002, M-CANC-012, M-CANC-019, M-CANC-020
 #[tokio::test]
-async fn a_server_that_closes_ends_subscriptions_with_a_result_and_says_so_again() {
+async fn a_closing_server_ends_subscriptions_with_a_result_and_a_cancellation() {
     let server = everything::server().build().unwrap();
     let mut peer = Peer::new(server.clone());
     let (first, _) = listen(&mut peer, json!({ "toolsListChanged": true })).await;
@@ -104,7 +104,7 @@ async fn a_server_that_closes_ends_subscriptions_with_a_result_and_says_so_again
 
 // proves: M-CANC-003, M-SUB-012
 #[tokio::test]
-async fn what_a_client_ends_is_not_answered_and_no_end_is_announced() {
+async fn a_subscription_that_the_client_ends_gets_no_response_and_no_end_notification() {
     let server = everything::server().build().unwrap();
     let mut peer = Peer::new(server.clone());
     let (id, _) = listen(&mut peer, json!({ "toolsListChanged": true })).await;

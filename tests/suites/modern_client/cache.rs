@@ -112,7 +112,7 @@ async fn results_after_input_requests_are_not_cached() {
 
 // proves: M-CACHE-003
 #[tokio::test(start_paused = true)]
-async fn one_resource_is_not_another() {
+async fn results_are_cached_separately_for_each_resource() {
     let (mut wire, client) = pair(client()).await;
     for uri in ["a:1", "a:2"] {
         let reading = read(&client, uri);

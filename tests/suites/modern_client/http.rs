@@ -308,7 +308,7 @@ async fn a_broken_stream_fails_its_call() {
 
 // proves: M-HTTP-065
 #[tokio::test(start_paused = true)]
-async fn a_method_that_is_missing_is_no_missing_server() {
+async fn a_404_with_an_unknown_method_error_fails_only_its_call() {
     let (mut server, client) = pair(client(), json!({ "tools": {} })).await;
     let listed = listing(&client);
     let exchange = server.next().await;

@@ -144,7 +144,7 @@ async fn a_version_that_is_refused_and_listed_is_tried_once_more() {
 
 // proves: M-VER-023
 #[tokio::test(start_paused = true)]
-async fn a_list_of_old_versions_is_good_for_a_handshake_only() {
+async fn an_error_that_lists_only_old_versions_leads_to_a_handshake() {
     let (mut wire, connecting, probe) = probing(client()).await;
     unsupported(&mut wire, &probe, &["2025-06-18"]).await;
     shakes_hands(wire, connecting, "2025-06-18").await;
@@ -293,7 +293,7 @@ async fn a_server_that_exits_at_the_handshake_after_a_probe_is_started_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn members_that_decide_nothing_do_not_hide_a_stateless_server() {
+async fn malformed_optional_members_do_not_hide_a_stateless_server() {
     for (name, value) in [
         ("ttlMs", json!(null)),
         ("ttlMs", json!("5")),
@@ -384,7 +384,7 @@ async fn an_old_revision_or_a_setting_skips_the_probe() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stateless_connection_is_never_demoted() {
+async fn a_stateless_connection_never_becomes_session_based() {
     let (mut wire, client) = super::connected(client(), json!({ "tools": {} })).await;
     for code in [-32601, -32602, -32000] {
         let client = client.clone();

@@ -29,7 +29,7 @@ async fn the_log_level_is_sent_with_every_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_level_is_for_servers_that_log() {
+async fn a_log_level_is_an_error_for_servers_without_logging() {
     let (_wire, client) = connected(client(), json!({})).await;
     assert_fails!(
         client.set_log_level(LoggingLevel::Info).await,
@@ -40,7 +40,7 @@ async fn a_level_is_for_servers_that_log() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sign_of_life_is_what_the_server_is() {
+async fn a_ping_sends_server_discover() {
     let (mut wire, client) = connected(client(), json!({})).await;
     let pinging = tokio::spawn(async move { client.ping().await });
     let request = super::welcome(&mut wire, json!({})).await;
@@ -73,7 +73,7 @@ async fn roots_may_change_without_a_notification() {
 
 // proves: M-STDIO-007, M-STDIO-008
 #[tokio::test(start_paused = true)]
-async fn nothing_is_answered() {
+async fn a_stateless_client_answers_no_server_requests() {
     let asked = client().on_elicit(async |form| form.decline());
     let (mut wire, client) = connected(asked, json!({ "tools": {} })).await;
     wire.request("ping", Value::Null).await;
@@ -115,7 +115,7 @@ async fn members_unknown_to_the_revision_are_not_sent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn prompts_and_resources_may_ask_too() {
+async fn prompts_and_resources_may_send_input_requests() {
     let (mut wire, client) = connected(
         round_trips::accepting(),
         json!({ "prompts": {}, "resources": {} }),

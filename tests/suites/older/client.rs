@@ -50,7 +50,7 @@ async fn a_client_sends_no_unknown_members_to_an_older_server() {
 
 // Before the handshake no revision is negotiated; the offered one decides.
 #[tokio::test]
-async fn an_offer_has_what_its_revision_has() {
+async fn initialize_contains_only_members_of_the_offered_revision() {
     for revision in Revision::WITH_SESSIONS {
         let builder = Client::builder("host", "1")
             .revision(revision)

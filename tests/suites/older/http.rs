@@ -239,7 +239,7 @@ async fn oldest(mut server: HttpServer, accepts: u16) {
 }
 
 #[tokio::test]
-async fn every_success_is_one_to_a_message_of_the_old_transport() {
+async fn every_success_status_accepts_a_message_of_the_old_transport() {
     for accepts in [200, 202, 204] {
         let (service, server) = wired();
         tokio::spawn(oldest(server, accepts));

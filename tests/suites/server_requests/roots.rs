@@ -67,7 +67,7 @@ async fn roots_are_requested_once_until_they_change() {
 }
 
 #[tokio::test]
-async fn an_unsupported_server_request_names_the_missing_capability() {
+async fn the_error_of_an_unsupported_server_request_names_the_missing_capability() {
     let server = Server::builder("s", "1").tool(Tool::new("ask", async |cx: Ctx| {
         let error = cx.roots().await.unwrap_err();
         assert!(matches!(error, AskError::Unsupported(_)));

@@ -36,7 +36,7 @@ async fn a_started_call_is_complete_or_a_task() {
 
 // proves: M-TASK-022, TASK-102
 #[tokio::test(start_paused = true)]
-async fn a_stored_ticket_leads_back_to_the_task() {
+async fn a_task_is_resumed_from_its_stored_reference() {
     let (mut wire, client) = stateless(client()).await;
     let task = started(&mut wire, &client).await;
     let stored = serde_json::to_string(task.task_ref()).unwrap();
@@ -79,7 +79,7 @@ async fn dropping_a_handle_does_not_affect_the_task() {
 
 // proves: M-TASK-039, M-TASK-041
 #[tokio::test(start_paused = true)]
-async fn a_task_can_be_looked_at_and_given_up() {
+async fn a_task_can_be_polled_and_cancelled() {
     let (mut wire, client) = stateless(client()).await;
     let task = started(&mut wire, &client).await;
     let looker = task.clone();
@@ -115,7 +115,7 @@ async fn a_task_can_be_looked_at_and_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_that_has_ended_cannot_be_given_up() {
+async fn a_task_that_has_ended_cannot_be_cancelled() {
     let (mut wire, client) = with_session(client(), all_of_tasks(), "required").await;
     let starting = start(&client);
     wire.respond("tools/call", created_task("working")).await;
@@ -127,7 +127,7 @@ async fn a_task_that_has_ended_cannot_be_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_ticket_is_invalid_on_the_other_kind_of_revision() {
+async fn a_task_reference_is_invalid_on_the_other_kind_of_revision() {
     let (mut wire, client) = stateless(client()).await;
     let mut ticket = serde_json::to_value(started(&mut wire, &client).await.task_ref()).unwrap();
     ticket["server"] = serde_json::to_value(KnownVersion::of(Revision::V2025_11_25)).unwrap();

@@ -98,7 +98,7 @@ async fn status_notifications_count_and_do_not_replace_polling() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_is_that_of_the_call() {
+async fn a_failed_task_fails_its_call() {
     let (mut wire, client, calling) = created(client()).await;
     get(&mut wire, "failed").await;
     let request = about(&mut wire, "tasks/result").await;
@@ -158,7 +158,7 @@ async fn dropping_the_call_cancels_the_task_if_the_server_supports_it() {
 
 // proves: CANC-006, CANC-019
 #[tokio::test(start_paused = true)]
-async fn a_call_that_is_dropped_before_there_is_a_task_gives_it_up_when_there_is() {
+async fn a_call_that_is_dropped_before_its_task_exists_cancels_the_task_later() {
     let (mut wire, client) = with_session(client(), all_of_tasks(), "required").await;
     let calling = call(&client);
     let request = wire.recv_patiently().await;
@@ -233,7 +233,7 @@ async fn a_lost_result_is_requested_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_failure_of_a_request_before_the_end_is_not_that_of_the_call() {
+async fn a_failed_result_request_before_the_end_does_not_fail_the_call() {
     for is_ended_first in [false, true] {
         let (mut wire, _client, calling) = created(client()).await;
         get(&mut wire, "input_required").await;

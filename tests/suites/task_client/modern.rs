@@ -191,7 +191,7 @@ async fn a_task_that_ended_without_an_outcome_is_the_servers_fault() {
 
 // proves: M-TASK-039, M-TASK-042, CANC-006, CANC-019
 #[tokio::test(start_paused = true)]
-async fn dropping_the_call_gives_the_task_up() {
+async fn dropping_the_call_cancels_the_task() {
     let (mut wire, _client, calling) = created(client()).await;
     get(&mut wire, "working", json!({})).await;
     tokio::time::sleep(Duration::from_millis(10)).await;
@@ -238,7 +238,7 @@ async fn the_total_timeout_limits_the_call_and_the_idle_timeout_each_poll() {
 
 // proves: M-TASK-005
 #[tokio::test(start_paused = true)]
-async fn nothing_else_becomes_a_task() {
+async fn a_task_as_the_result_of_another_request_is_an_error() {
     let (mut wire, client) = stateless(client()).await;
     let calling = tokio::spawn(async move { client.get_prompt("p").await });
     wire.respond("prompts/get", working()).await;

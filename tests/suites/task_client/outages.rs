@@ -92,7 +92,7 @@ async fn all_requests_about_a_task_name_it_in_a_header() {
 
 // proves: M-TASK-029, TASK-050
 #[tokio::test(start_paused = true)]
-async fn a_server_that_stays_away_is_given_up_when_the_task_may_be_gone() {
+async fn an_unreachable_server_is_polled_until_the_task_may_have_expired() {
     let (mut server, client) = over_http(client()).await;
     let start = Instant::now();
     let calling = call(&client);
@@ -138,7 +138,7 @@ async fn a_poll_without_response_is_repeated() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_that_the_server_cannot_take_now_are_handed_over_again() {
+async fn input_responses_that_are_rejected_temporarily_are_sent_again() {
     let (mut wire, client) = stateless(accepting()).await;
     let calling = calling(&client, "slow");
     wire.respond("tools/call", working()).await;

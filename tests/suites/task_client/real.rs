@@ -151,7 +151,7 @@ async fn failures_are_those_of_a_plain_call_on_all_revisions() {
 
 // proves: TASK-012
 #[tokio::test(start_paused = true)]
-async fn an_optional_task_is_one_if_it_is_requested() {
+async fn a_tool_with_optional_tasks_runs_as_a_task_if_requested() {
     let tools = || vec![Tool::new("either", || "done").task(TaskMode::Optional)];
     let client = with(client(), Revision::V2025_11_25, tools()).await;
     let started = client.call_tool("either", json!({})).start().await;

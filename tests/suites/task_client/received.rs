@@ -235,7 +235,7 @@ async fn a_cancelled_task_stays_cancelled() {
 
 // proves: TASK-059, TASK-061, TASK-075, TASK-076, TASK-079
 #[tokio::test(start_paused = true)]
-async fn what_is_not_there_is_refused() {
+async fn requests_about_unknown_tasks_are_rejected() {
     let mut slow = slow(TaskLimits::default()).await;
     let id = slow.create("who?").await;
     for method in ["tasks/get", "tasks/result", "tasks/cancel"] {

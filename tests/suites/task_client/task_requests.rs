@@ -60,7 +60,7 @@ async fn no_task_is_requested_if_the_server_declares_none_for_calls() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_was_never_listed_is_looked_up_when_it_matters() {
+async fn tools_are_listed_before_the_first_call_of_an_unlisted_tool() {
     let capabilities = json!({ "tools": {}, "tasks": all_of_tasks() });
     let (mut wire, client) = PipeEnd::accept(client(), SESSION_BASED, capabilities).await;
     // Some servers answer a plain call of such a tool with a failed result.

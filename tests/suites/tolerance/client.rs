@@ -123,7 +123,7 @@ async fn a_result_that_is_not_an_object_is_an_error() {
 }
 
 #[tokio::test]
-async fn what_describes_a_server_does_not_fail_the_connection() {
+async fn malformed_server_descriptions_do_not_fail_the_connection() {
     let server = json!({ "name": "s", "version": "1" });
     let result = |info: Value, capabilities: Value| json!({ "protocolVersion": "2025-11-25", "serverInfo": info, "capabilities": capabilities });
     let icons = json!([{ "src": "https://x.y/i.png", "sizes": "48x48" }]);
@@ -167,7 +167,7 @@ async fn what_describes_a_server_does_not_fail_the_connection() {
 }
 
 #[tokio::test]
-async fn an_unknown_older_revision_is_spoken_to_in_the_oldest_known_one() {
+async fn a_server_with_an_unknown_older_revision_is_used_at_the_oldest_known_one() {
     let result = |version: &str| {
         let info = json!({ "name": "s", "version": "1" });
         json!({ "protocolVersion": version, "serverInfo": info, "capabilities": {} })
@@ -307,7 +307,7 @@ async fn a_cursor_that_is_a_number_continues_the_list() {
 
 /// Forms of the official Python SDK: optional, referenced and enum types of a language.
 #[tokio::test]
-async fn a_form_that_says_its_types_in_another_way_is_shown() {
+async fn a_form_that_describes_its_types_in_another_way_is_shown() {
     let form = json!({
         "title": "Order",
         "$defs": { "Colour": { "enum": ["red", "green"], "title": "Colour" } },

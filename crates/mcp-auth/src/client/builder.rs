@@ -53,28 +53,28 @@ impl OAuth {
 }
 
 impl OAuthBuilder {
-    /// Acts for a user, whose browser `agent` opens. See [`Loopback`](super::Loopback) for programs
+    /// Makes the client act for a user, whose browser `agent` opens. See [`Loopback`](super::Loopback) for programs
     /// on the user's machine.
     pub fn user_agent(mut self, agent: impl UserAgent) -> Self {
         self.settings.grant = Grant::User(Arc::new(agent));
         self
     }
 
-    /// Acts for the program itself (client credentials grant), with the credentials of
+    /// Makes the client act for the program itself (client credentials grant), with the credentials of
     /// [`credentials`](Self::credentials).
     pub fn client_credentials(mut self) -> Self {
         self.settings.grant = Grant::Client;
         self
     }
 
-    /// Acts for the program itself (workload identity), with an assertion of its platform that the
-    /// authorization server trusts.
+    /// Makes the client act for the program itself (workload identity), with an assertion of the
+    /// platform that runs the program. The authorization server must trust this platform.
     pub fn workload(mut self, assertion: impl AssertionSource) -> Self {
         self.settings.grant = Grant::Assertion(Arc::new(assertion));
         self
     }
 
-    /// Acts for a user of an organisation whose identity provider authorizes access
+    /// Makes the client act for a user of an organisation whose identity provider authorizes access
     /// (enterprise-managed authorization).
     pub fn enterprise(mut self, enterprise: Enterprise) -> Self {
         self.settings.grant = Grant::Enterprise(Arc::new(enterprise));

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::web::redacted;
 use crate::well_known;
 
-/// The result of a trial discovery. It prints as several lines of text.
+/// The result of a trial discovery. Its `Display` form has several lines.
 #[derive(Debug)]
 pub struct Diagnosis {
     server: String,

@@ -22,7 +22,7 @@ use crate::web::{redacted, sensitive};
 ///
 /// It is passed to [`HttpTransport::authorize`](mcp_transport_http::HttpTransport::authorize) and
 /// does nothing until the server rejects a message. It then discovers the authorization server,
-/// registers the client, asks the user for consent, and has the message sent again. Later it renews
+/// registers the client, asks the user for consent, and lets the transport send the message again. Later it renews
 /// the token automatically. Clones share tokens and state, so several connections to the same
 /// server can use one client.
 #[derive(Clone)]
@@ -107,7 +107,7 @@ impl OAuth {
 
     /// Removes the stored registration of this client at the authorization server of the server. The
     /// next sign-in registers again. Other servers with the same authorization server share the
-    /// registration. Returns whether there was one.
+    /// registration. Returns whether a registration was stored.
     ///
     /// # Errors
     /// Returns an error if the authorization server cannot be discovered, or if the store cannot be

@@ -76,7 +76,8 @@ impl Auth {
         self.identity.as_ref()
     }
 
-    /// Returns the issuer's name for the caller; `None` for the local user and for an [anonymous](Self::is_anonymous) caller.
+    /// Returns the subject, which is the issuer's name for the caller;
+    /// `None` for the local user and for an [anonymous](Self::is_anonymous) caller.
     pub fn subject(&self) -> Option<&str> {
         self.identity().map(Identity::subject)
     }

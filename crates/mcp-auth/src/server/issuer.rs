@@ -85,7 +85,7 @@ impl Issuer {
         })?;
         if document.issuer != self.name {
             return Err(Error::mismatch(format!(
-                "the metadata at {} is of the issuer {}, not of {}",
+                "the metadata at {} belongs to the issuer {}, not to {}",
                 redacted(url),
                 quoted(&document.issuer),
                 quoted(&self.name)

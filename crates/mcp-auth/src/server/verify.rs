@@ -34,7 +34,8 @@ pub trait Verify: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Identity, Rejection>>;
 
     /// Verifies a token that a client sent with a proof for its key; see [`Dpop`](super::Dpop). The claims of the identity must
-    /// contain the key, as `cnf.jkt`; the layer compares it with that of the proof. Default: as [`verify`](Self::verify).
+    /// contain the key, as `cnf.jkt`; the layer compares this key with the key of the proof. Default: calls
+    /// [`verify`](Self::verify).
     ///
     /// # Errors
     /// As [`verify`](Self::verify).

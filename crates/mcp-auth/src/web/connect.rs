@@ -110,7 +110,7 @@ fn builder() -> hyper_util::client::legacy::Builder {
     builder
 }
 
-/// Resolves host names. Default: the resolver of the operating system.
+/// A resolver of host names. Default: the resolver of the operating system.
 pub trait Resolver: Send + Sync + 'static {
     /// Returns the addresses of a host.
     ///

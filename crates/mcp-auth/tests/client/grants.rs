@@ -140,7 +140,7 @@ async fn a_bearer_token_is_rejected_where_dpop_is_required() {
 }
 
 #[tokio::test]
-async fn the_error_without_a_grant_names_the_settings() {
+async fn a_sign_in_without_a_configured_grant_names_the_missing_setting() {
     let net = Net::new();
     let auth = OAuth::client(SERVER).service(net.clone()).build().unwrap();
     let message = sent(&auth).await.unwrap();

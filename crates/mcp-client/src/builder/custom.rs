@@ -11,8 +11,8 @@ use serde::de::DeserializeOwned;
 use super::ClientBuilder;
 
 impl ClientBuilder {
-    /// Adds middleware around all messages of the client, in both directions. The first one added
-    /// is the outermost: it sees outbound messages last and inbound messages first. On the
+    /// Adds middleware around all messages of the client, in both directions. The first middleware
+    /// added is the outermost: it sees outbound messages last and inbound messages first. On the
     /// stateless revision it sees each round trip of a call, and each input request once.
     pub fn layer(mut self, middleware: impl Middleware) -> Self {
         let middleware = SharedMiddleware::new(middleware);
@@ -21,8 +21,8 @@ impl ClientBuilder {
     }
 
     /// Handles a request of the server that is not part of the protocol. Params that do not fit `P`
-    /// are rejected before the handler is called. The last handler of a method counts; a name of
-    /// the protocol is an error of [`connect`](Self::connect). The stateless revision has no
+    /// are rejected before the handler is called. If a method has several handlers, the last one is
+    /// used. [`connect`](Self::connect) fails for a name of the protocol. The stateless revision has no
     /// requests to the client.
     pub fn method<P, T, F>(
         mut self,

@@ -129,8 +129,8 @@ impl ClientBuilder {
     }
 
     /// Sets how long the client waits for the response to `server/discover` before it sends
-    /// `initialize`; default: 5 s. Over HTTP the time of an authorization does not count. It has no effect
-    /// if the client sends no `initialize`: with [`Negotiation::Stateless`], and with
+    /// `initialize`; default: 5 s. Over HTTP the time of a sign-in is not included. The timeout has no
+    /// effect if the client does not send `initialize`: with [`Negotiation::Stateless`], and with
     /// [`Negotiation::Prior`] of a stateless revision.
     pub fn probe_timeout(mut self, timeout: Duration) -> Self {
         self.policy.probe_timeout = timeout;
@@ -199,7 +199,7 @@ impl ClientBuilder {
     /// Lets servers continue tool calls as tasks (the tasks extension, since 2026-07-28). The call
     /// is still one await, which can take long, so set
     /// [`ToolCall::timeouts`](crate::ToolCall::timeouts). Off by default, like every extension.
-    /// Tools of 2025-11-25 that only run as tasks do not need it.
+    /// Tools of 2025-11-25 that only run as tasks do not need this setting.
     pub fn task_calls(mut self) -> Self {
         self.extensions.extend(v2026_07_28::tasks_extension());
         self
@@ -211,7 +211,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Declares an extension with its settings, or an empty object without settings.
+    /// Declares an extension with its settings; pass an empty object for an extension without settings.
     /// [`Client::capabilities`] has the extensions of the server.
     ///
     /// The identifier has a prefix, as in `com.example/search`. Connecting fails if it is
@@ -249,7 +249,7 @@ impl ClientBuilder {
     }
 
     /// Sets a callback for the completion of an accepted URL elicitation, with its id. Only servers
-    /// with sessions send it.
+    /// with sessions notify the client of the completion.
     pub fn on_elicit_url_done(mut self, handler: impl Fn(String) + Send + Sync + 'static) -> Self {
         self.handlers.url_done = Some(Arc::new(handler));
         self
@@ -285,8 +285,8 @@ impl ClientBuilder {
     }
 
     /// Adds a callback for log messages of the server. All callbacks are called, in the order in which they
-    /// were added. On the stateless revision, where a server sends
-    /// none without a level, requests ask for level `info`; [`Client::set_log_level`] changes it.
+    /// were added. On the stateless revision, a server sends log messages only for requests that
+    /// declare a level, so all requests declare `info`; [`Client::set_log_level`] changes it.
     pub fn on_log(
         mut self,
         handler: impl Fn(LoggingMessageNotificationParams) + Send + Sync + 'static,
@@ -348,7 +348,7 @@ impl ClientBuilder {
         capabilities
     }
 
-    /// The requests that can be tasks are those with a handler.
+    /// Returns the tasks capability: the requests with a handler can be tasks.
     fn task_capability(&self) -> ClientTasksCapability {
         let mut requests = ClientTaskRequests::default();
         if self.handlers.form.is_some() || self.handlers.url.is_some() {
@@ -389,8 +389,9 @@ impl ClientBuilder {
     /// - [`Error::Invalid`] if a setting is invalid.
     /// - [`Error::Transport`] if the transport cannot be started.
     /// - [`Error::Connect`] if the server does not respond in time or rejects the client, or if
-    ///   there is no common revision. The connection is then closed. The error contains what the
-    ///   server wrote to stderr and stdout instead of messages, if the transport is a pipe.
+    ///   there is no common revision. The connection is then closed. If the transport is a pipe,
+    ///   the error contains the server's lines on stderr and its lines on stdout that are not
+    ///   messages.
     ///
     /// # Cancel safety
     /// Dropping the future drops the connection.

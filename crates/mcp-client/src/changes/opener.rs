@@ -6,7 +6,7 @@ use std::time::Duration;
 use mcp_protocol::{Call, SentId};
 use mcp_types::v2026_07_28::SubscriptionFilter;
 
-/// Opens `subscriptions/listen` streams. The client implements it; the listener must not keep the
+/// An opener of `subscriptions/listen` streams. The client implements this trait; the listener must not keep the
 /// client alive.
 pub(crate) trait OpenStream: Send + Sync + 'static {
     /// Creates the request of a stream. Returns it with the timeout for its acknowledgement.

@@ -15,7 +15,7 @@ use crate::sync::race;
 /// listens again.
 const ENDED: &str = "the server ended the subscription";
 
-/// What happened to a request.
+/// An event of a request.
 pub(super) enum Event {
     /// Other changes are wanted.
     Changed,

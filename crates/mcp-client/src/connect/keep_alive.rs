@@ -21,7 +21,8 @@ pub struct KeepAlive {
 }
 
 impl KeepAlive {
-    /// Pings every `interval` and closes the connection after `misses` consecutive unanswered pings.
+    /// Creates settings that send a ping every `interval`, and close the connection after `misses` consecutive
+    /// unanswered pings.
     pub fn new(interval: Duration, misses: u32) -> Self {
         Self { interval, misses }
     }

@@ -29,7 +29,7 @@ use crate::shared::Agreed;
 use crate::tolerant;
 use negotiation::{Negotiation, Policy};
 
-/// What the client declares, and how it connects.
+/// The declarations of the client, and the options of the connection.
 pub(crate) struct ConnectOptions {
     pub(crate) info: Implementation,
     /// Whether optional client information is omitted.
@@ -470,7 +470,7 @@ fn check_size(method: &str, result: &RawJson) -> Result<(), Error> {
     let bytes = TreeSize::of(result).heap_bytes();
     match bytes > MAX_SERVER_BYTES {
         true => Err(Error::protocol(format!(
-            "the server describes itself in the result of {method} with {bytes} bytes of memory; the limit is {MAX_SERVER_BYTES}"
+            "the description of the server in the result of {method} needs {bytes} bytes of memory; the limit is {MAX_SERVER_BYTES}"
         ))),
         false => Ok(()),
     }

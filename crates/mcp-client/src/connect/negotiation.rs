@@ -5,7 +5,7 @@ use std::time::Duration;
 use mcp_protocol::Revision;
 use serde::{Deserialize, Serialize};
 
-/// How a client finds out the revision of a server.
+/// The way in which a client determines the revision of a server.
 ///
 /// Specification: [compatibility][spec].
 ///
@@ -21,13 +21,14 @@ pub enum Negotiation {
     /// Only connects to servers of the stateless revision.
     Stateless,
     /// Starts with the [known version](crate::Client::known_version) of an earlier connection, and
-    /// negotiates again if that is outdated. This skips the probe of a session-based server. A
-    /// stateless server is asked in any case, because its reply has the capabilities.
+    /// negotiates again if that version is outdated. A session-based server is then not probed. A
+    /// stateless server still receives `server/discover`, because the client needs the capabilities
+    /// in the reply.
     Prior(KnownVersion),
 }
 
-/// What was found out about a server. It belongs to the process or to the origin, and can be
-/// stored for the next connection to the same.
+/// The negotiated version of a server. It is valid for the same program or the same HTTP origin,
+/// and can be stored for the next connection to that server.
 ///
 /// ```
 /// use mcp_client::{KnownVersion, Negotiation, Revision, serde_json};

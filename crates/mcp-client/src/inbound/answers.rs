@@ -165,7 +165,7 @@ impl ClientInbound {
         };
         if !is_web_url(&params.url) {
             return Err(ErrorObject::invalid_params(format!(
-                "the URL {} is not an https or http URL; users are not sent elsewhere",
+                "the URL {} is not an https or http URL; other URLs are not shown to the user",
                 quote(&params.url, 128)
             )));
         }

@@ -52,8 +52,9 @@ macro_rules! option_setters {
             self
         }
 
-        /// Calls `callback` with each progress notification, in order. It runs where messages are
-        /// received, so it must not block. Each round trip counts progress from the beginning.
+        /// Calls `callback` with each progress notification, in order. The callback runs where
+        /// messages are received, so it must not block. In each round trip, progress starts again
+        /// from the beginning.
         pub fn on_progress(
             mut self,
             callback: impl FnMut(crate::Progress) + Send + 'static,

@@ -20,7 +20,7 @@ use mcp_types::v2026_07_28::CreateTaskResult;
 use crate::Error;
 use crate::request::member;
 
-/// Answers the input requests of a server.
+/// A receiver of the input requests of a server, which answers them.
 pub(crate) trait AnswerInput: Send + Sync {
     /// Starts the handler of `method`, with params as JSON text.
     ///

@@ -44,7 +44,7 @@ impl TaskState {
     }
 }
 
-/// Receives each new state of a task.
+/// A callback that receives each new state of a task.
 pub(crate) type OnStatus = Arc<dyn Fn(&TaskState) + Send + Sync>;
 
 /// A task, with the message it was read from.

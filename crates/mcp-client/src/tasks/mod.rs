@@ -116,7 +116,7 @@ impl TaskHandle {
     }
 
     /// Calls `callback` with each state that [`wait`](Self::wait) receives and that differs from
-    /// the previous state. It must not block.
+    /// the previous state. The callback must not block.
     #[must_use]
     pub fn on_status(mut self, callback: impl Fn(&TaskState) + Send + Sync + 'static) -> Self {
         self.on_status = Some(Arc::new(callback));
@@ -232,7 +232,7 @@ impl fmt::Debug for TaskHandle {
     }
 }
 
-/// Cancels the task when the call that waits for it is dropped.
+/// A guard that cancels the task when the call that waits for the task is dropped.
 struct CancelOnDrop<'a>(Option<&'a TaskHandle>);
 
 impl Drop for CancelOnDrop<'_> {

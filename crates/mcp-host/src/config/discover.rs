@@ -42,11 +42,12 @@ impl Config {
     /// `.cursor/mcp.json` and `.gemini/settings.json` in `folder`, then the user's files of Codex, Claude Code (with its servers for `folder`),
     /// Cursor, Gemini CLI, Windsurf, Copilot CLI, LM Studio, Claude Desktop, VS Code and Cline. If several
     /// files have a server with the same name, the first file wins. There is a warning for a file that cannot be read, and for a
-    /// server of `folder` that takes the name of a user's server.
+    /// server of `folder` that has the name of a user's server.
     ///
     /// Caution: files in `folder` can start any program. If the folder comes from another person, for example as a cloned
-    /// repository, ask the user before starting its servers ([`HostBuilder::consent`](crate::HostBuilder::consent)). Rules
-    /// that allow by name, and trust, do not apply to its servers, see [`into_project`](Self::into_project).
+    /// repository, ask the user before starting its servers ([`HostBuilder::consent`](crate::HostBuilder::consent)). Policy
+    /// rules that allow servers by name, and [`HostBuilder::trust`](crate::HostBuilder::trust), do not apply to these
+    /// servers; see [`into_project`](Self::into_project).
     pub fn discover(folder: impl AsRef<Path>) -> Self {
         let home = std::env::var_os("HOME").or_else(|| std::env::var_os("USERPROFILE"));
         let folder = folder.as_ref();

@@ -17,7 +17,7 @@ pub enum ConfigErrorKind {
     File,
     /// The text is not JSON or TOML, or does not have the shape of the format.
     Syntax,
-    /// A server misses a key, or a value has the wrong type.
+    /// A server lacks a key, or a value has the wrong type.
     Server,
     /// A variable has no value.
     Variable,

@@ -146,7 +146,7 @@ impl Config {
     /// warning for a file without a list of servers, and for a file with secrets that other users can read.
     ///
     /// # Errors
-    /// The file cannot be read, is larger than 4 MiB, or is YAML; and as [`parse`](Self::parse).
+    /// The file cannot be read, is larger than 4 MiB, or is YAML; or an error of [`parse`](Self::parse).
     pub fn read(path: impl AsRef<Path>, format: ConfigFormat) -> Result<Self, ConfigError> {
         let file = ConfigFile {
             path: path.as_ref().to_owned(),

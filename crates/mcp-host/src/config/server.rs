@@ -32,7 +32,7 @@ const MAX_ENV_FILE_BYTES: u64 = 1 << 20;
 #[cfg(feature = "tls")]
 const MAX_CA_FILE_BYTES: u64 = 4 << 20;
 
-/// How to reach one server, and its settings.
+/// The configuration of one server: how to reach the server, and its settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerConfig {
@@ -127,7 +127,8 @@ impl ServerConfig {
         }
     }
 
-    /// Returns whether others can read messages to the server on their way: its URL is neither `https` nor on this machine.
+    /// Returns whether the URL of the server is neither `https` nor on this machine, so that others can read the messages
+    /// in transit.
     pub fn is_readable_in_transit(&self) -> bool {
         match &self.launch {
             Launch::Stdio { .. } => false,
@@ -186,7 +187,7 @@ impl ServerConfig {
     /// Reads the file with variables, if there is one, and replaces the variables.
     ///
     /// # Errors
-    /// Names the first variable without a value, the environment variable whose name is not valid, or the file that cannot be read.
+    /// The error names the first variable without a value, the environment variable whose name is not valid, or the file that cannot be read.
     pub fn resolve(&self, variables: &Variables) -> Result<Self, ConfigError> {
         let mut resolved = self.clone().with_env_file(variables)?;
         resolved.check_names()?;
@@ -274,7 +275,7 @@ impl ServerConfig {
     }
 
     /// Returns the references to variables in the command, its arguments and folder, the URL and the headers, with their values. The values
-    /// can be secrets: a program that shows an error of the server shows the references instead.
+    /// can be secrets: a program that shows an error of the server must show the references instead.
     #[doc(hidden)]
     pub fn values(&self, variables: &Variables) -> Vec<(String, String)> {
         let mut shown = self.clone();

@@ -18,8 +18,9 @@ type Lookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// The values of the variables in a configuration.
 ///
-/// `${NAME}` and `${env:NAME}` are environment variables, `${input:id}` values that the user was
-/// asked for, `${workspaceFolder}` and `${userHome}` folders, `${pathSeparator}` and `${/}` the separator of paths, and `${$}` a dollar sign. A default follows after `:-` or
+/// `${NAME}` and `${env:NAME}` are environment variables, `${input:id}` is a value that the user was asked for,
+/// `${workspaceFolder}` and `${userHome}` are folders, `${pathSeparator}` and `${/}` are the separator of paths, and `${$}` is a
+/// dollar sign. A default follows after `:-` or
 /// `| value:`. A variable without a value is an error of its server, never an empty text.
 #[derive(Clone)]
 #[must_use]
@@ -81,7 +82,7 @@ impl Variables {
     /// Replaces all variables of a text. Values are not expanded again.
     ///
     /// # Errors
-    /// Names the first variable without a value.
+    /// The error names the first variable without a value.
     pub fn expand(&self, text: &str) -> Result<String, ConfigError> {
         if text.starts_with(SECRET) {
             return self.secret(text);
@@ -159,7 +160,7 @@ impl Variables {
                 "this program does not read secrets; use ${env:NAME}",
             ));
         };
-        lookup(reference).ok_or_else(|| missing("the program that reads secrets does not know it"))
+        lookup(reference).ok_or_else(|| missing("the program that reads secrets does not have it"))
     }
 }
 

@@ -62,8 +62,8 @@ impl Approval {
     }
 }
 
-/// Storage for decisions with [`Decision::AllowAlways`](super::Decision::AllowAlways). Its writer can allow actions, so it must
-/// be protected. The methods are called on a thread for blocking work.
+/// Storage for decisions with [`Decision::AllowAlways`](super::Decision::AllowAlways). A program that can write to this storage
+/// can allow actions, so the storage must be protected. The methods are called on a thread for blocking work.
 pub trait ApprovalStore: Send + Sync + 'static {
     /// Returns the approval.
     ///

@@ -52,7 +52,8 @@ impl AuditLog {
         Ok(Self::new(file))
     }
 
-    /// Also treats members as secrets whose name contains this text, without regard to case, `_` and `-`.
+    /// Also treats the values of members as secrets if the name of the member contains this text, without regard to
+    /// case, `_` and `-`.
     #[must_use]
     pub fn with_secret_name(mut self, name: &str) -> Self {
         self.names.add(name);

@@ -23,7 +23,7 @@ pub use plan::LaunchPlan;
 pub use policy::{Effect, Policy, PolicyRule, matches};
 pub use request::{ConsentAction, ConsentRequest};
 
-/// Asks the user. A closure from [`ConsentRequest`] to a future with a [`Decision`] implements it.
+/// A handler that asks the user for consent. A closure from [`ConsentRequest`] to a future with a [`Decision`] implements it.
 ///
 /// ```
 /// use mcp_host::{Consent, Decision, ConsentRequest};
@@ -38,8 +38,8 @@ pub use request::{ConsentAction, ConsentRequest};
 /// }
 /// ```
 pub trait Consent: Send + Sync + 'static {
-    /// Shows the request and returns the decision. Requests about one server come one after another, those about several
-    /// servers at the same time.
+    /// Shows the request and returns the decision. The host makes requests about the same server one after another, and
+    /// requests about different servers at the same time.
     ///
     /// # Cancel safety
     /// The host drops the future when the decision is no longer needed, for example because the caller dropped its call. Remove
@@ -69,7 +69,7 @@ pub enum Decision {
     /// The action is allowed until the host ends, or until the definition changes.
     AllowUntilExit,
     /// The action is allowed until the definition changes, also for later hosts with the same
-    /// [`ApprovalStore`]. Without a store it is as [`AllowUntilExit`](Self::AllowUntilExit).
+    /// [`ApprovalStore`]. Without a store, this is the same as [`AllowUntilExit`](Self::AllowUntilExit).
     AllowAlways,
 }
 

@@ -8,8 +8,8 @@ use crate::config::{ConfigError, ConfigErrorKind};
 use crate::type_names::without_type_names;
 
 /// Rules that allow or deny actions before a person is asked. The first rule that matches decides.
-/// Without one, calls of read-only tools of [trusted](crate::HostBuilder::trust) servers are allowed, and
-/// everything else is asked.
+/// If no rule matches, calls of read-only tools of [trusted](crate::HostBuilder::trust) servers are
+/// allowed, and the user is asked about all other actions.
 ///
 /// ```
 /// # use mcp_host::Policy;

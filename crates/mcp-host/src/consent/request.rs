@@ -27,7 +27,7 @@ pub struct ConsentRequest {
     pub is_project: bool,
     /// The action.
     pub action: ConsentAction,
-    /// The other servers, which are not trusted, whose results the conversation contains
+    /// The other untrusted servers whose results the conversation contains
     /// ([`HostBuilder::track_untrusted_results`](crate::HostBuilder::track_untrusted_results)).
     /// One of them could have caused the call.
     pub untrusted_sources: Vec<String>,
@@ -53,7 +53,7 @@ pub enum ConsentAction {
         /// The references to variables and secrets of the host, such as `${API_KEY}`, whose values the server receives. Show
         /// them to the user.
         references: Vec<String>,
-        /// Whether another command line or URL of this name was approved before.
+        /// Whether another command line or URL was approved for this server name before.
         is_changed: bool,
     },
     /// The model or the application calls a tool.
@@ -64,7 +64,7 @@ pub enum ConsentAction {
         /// The arguments, as they are sent.
         arguments: Value,
     },
-    /// As [`CallTool`](Self::CallTool), and an earlier definition of the tool was approved.
+    /// Like [`CallTool`](Self::CallTool), but only an earlier definition of the tool was approved.
     #[non_exhaustive]
     ChangedDefinition {
         /// The definition that the server gives now.

@@ -18,7 +18,7 @@ use super::limits::ServerLimits;
 use crate::consent::{ActionKind, Basis, ServerGate};
 use crate::text::{plain_url, printable, quote_lines};
 
-/// Shows the elicitation requests of servers, which are forms and URLs, to the user. A closure from [`ElicitationRequest`] to
+/// A handler that shows the elicitation requests of servers, which are forms and URLs, to the user. A closure from [`ElicitationRequest`] to
 /// a future with an [`ElicitResult`] implements it.
 pub trait ElicitationHandler: Send + Sync + 'static {
     /// Shows which server asks, and the form or the whole URL with its host. Returns the answer of the user. A URL is
@@ -49,17 +49,17 @@ pub struct ElicitationRequest {
     pub server: String,
     /// Whether the application [trusts](crate::HostBuilder::trust) the server.
     pub is_trusted: bool,
-    /// What the server asks. Its text is unchanged: use [`printable`] before you show it.
+    /// The content of the request. Its text is unchanged: use [`printable`] before you show it.
     pub content: ElicitationContent,
 }
 
-/// What a server asks the user.
+/// The content of an elicitation request.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum ElicitationContent {
-    /// To fill in a form.
+    /// A form to fill in.
     Form(ElicitForm),
-    /// To open a URL.
+    /// A URL to open.
     #[non_exhaustive]
     Url {
         /// The message and the URL: `https`, or `http` on this machine, without a user name. It is written as browsers

@@ -17,7 +17,7 @@ pub struct ServerLimits {
     pub elicitations_per_minute: u32,
     /// Maximum number of log messages per second. Further ones are dropped and counted. Default: 30.
     pub logs_per_second: u32,
-    /// Maximum size of the log messages of all servers that were not read yet, in bytes of JSON. Further ones are
+    /// Maximum size of all unread log messages, of all servers together, in bytes of JSON. Further ones are
     /// dropped and counted. Default: 1 MiB.
     pub max_log_bytes: usize,
 }

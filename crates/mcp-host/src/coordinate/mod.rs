@@ -26,7 +26,7 @@ use elicitation::{Elicitations, ShowForm, show_form};
 use logs::{OpenQueue, ServerLog};
 use sampling::{AskModel, Sampling, ask_model};
 
-/// What the host offers to its servers.
+/// The features that the host offers to its servers.
 #[derive(Default)]
 pub(crate) struct Coordination {
     pub(crate) limits: ServerLimits,
@@ -50,7 +50,7 @@ impl Coordination {
         LogStream(LogQueue::new(&self.limits, !self.has_logs))
     }
 
-    /// Returns what adds the handlers to the client of each server.
+    /// Returns the value that adds the handlers to the client of each server.
     pub(crate) fn into_handlers(self, logs: &LogStream) -> Handlers {
         Handlers {
             queue: Arc::new(OpenQueue(Arc::clone(&logs.0))),

@@ -17,12 +17,12 @@ use super::limits::ServerLimits;
 use crate::consent::{ActionKind, Basis, ConsentAction, ServerGate};
 use crate::supervise::nesting::{RunningCalls, within};
 
-/// Asks a language model. A closure from [`SamplingRequest`] to a future with a result implements it.
+/// A language model that answers sampling requests. A closure from [`SamplingRequest`] to a future with a result implements it.
 pub trait Model: Send + Sync + 'static {
     /// Asks the model. The request was approved, and the result is approved before the server gets it.
     ///
-    /// The request has everything that the model may see: neither the conversation of the host nor the results
-    /// of other servers belong to it.
+    /// The request has everything that the model may see: it does not contain the conversation of the host or
+    /// the results of other servers.
     ///
     /// # Errors
     /// The server gets the error. It must not contain secrets.
@@ -204,7 +204,7 @@ impl Sampling {
     }
 }
 
-/// What the audit log has of a request: no text, which may be private.
+/// Returns the details of a request for the audit log. They contain no text, which may be private.
 fn request_details(params: &CreateMessageRequestParams, depth: u32) -> Value {
     let context = params.include_context.as_ref().map(|context| {
         let context = context.as_str().chars().take(64);

@@ -122,7 +122,8 @@ impl HostBuilder {
         self
     }
 
-    /// Sets the store of decisions with [`AllowAlways`](crate::Decision::AllowAlways). Default: none, they end with the host.
+    /// Sets the store of decisions with [`AllowAlways`](crate::Decision::AllowAlways). Default: none; these decisions end
+    /// with the host.
     pub fn approvals(mut self, store: impl ApprovalStore) -> Self {
         self.gate.get_or_insert_default().decisions.store = Some(Arc::new(store));
         self
@@ -151,8 +152,8 @@ impl HostBuilder {
     }
 
     /// Sets the roots: the folders and files that servers may use. [`server_roots`](Self::server_roots) overrides them for one
-    /// server. The host checks the paths every 5 s, omits those that do not exist, and notifies servers of changes. It replaces
-    /// `roots` of the client. Default: the roots of the client.
+    /// server. The host checks the paths every 5 s, omits those that do not exist, and notifies servers of changes. This
+    /// setting replaces `roots` of the client. Default: the roots of the client.
     pub fn roots(mut self, paths: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         let roots = self.coordination.roots.get_or_insert_default();
         roots.all = paths.into_iter().map(Into::into).collect();
@@ -177,7 +178,7 @@ impl HostBuilder {
         self
     }
 
-    /// Adds a callback for list changes of all servers, with the name of the server. It must not block.
+    /// Adds a callback for list changes of all servers, with the name of the server. The callback must not block.
     pub fn on_change(
         mut self,
         handler: impl Fn(&str, ChangedList) + Send + Sync + 'static,
@@ -186,8 +187,8 @@ impl HostBuilder {
         self
     }
 
-    /// Calls `handler` with the name of the server, the name of the tool and each progress notification of a call. It must not
-    /// block. Default: progress is not requested.
+    /// Calls `handler` with the name of the server, the name of the tool and each progress notification of a call. `handler`
+    /// must not block. Default: progress is not requested.
     pub fn on_progress(
         mut self,
         handler: impl Fn(&str, &str, &Progress) + Send + Sync + 'static,

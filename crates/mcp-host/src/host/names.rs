@@ -10,7 +10,8 @@ const HASH_LENGTH: usize = 9;
 
 /// Returns `server__tool`, at most 64 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`.
 ///
-/// If that is too long, has other characters or could belong to another pair, it is cut to 55
+/// If this name is too long, has other characters, or could also be made from another pair of server and tool, it is
+/// cut to 55
 /// characters and followed by `_` and eight hexadecimal digits of a hash of both names. The result
 /// depends only on the two names.
 pub fn model_name(server: &str, tool: &str) -> String {

@@ -14,7 +14,7 @@ use crate::config::{Config, ConfigError, Configured};
 /// Interval between checks of the files. Changed files are reloaded after two checks with the same result.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What [`Host::apply`] has changed: names of servers.
+/// The names of the servers that [`Host::apply`] has changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConfigChanges {

@@ -20,7 +20,7 @@ pub(super) struct Server {
     pub(super) origin: Origin,
 }
 
-/// Where a server comes from.
+/// The origin of a server.
 pub(super) enum Origin {
     /// A connector of the application.
     Connector,

@@ -9,7 +9,7 @@ use super::search::{CALL_TOOL, SEARCH_TOOLS};
 use crate::error::HostError;
 use crate::host::{Host, READ_RESULT};
 
-/// A call of a tool that a model asks for.
+/// A tool call that a model requests.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ToolUse {
@@ -47,7 +47,7 @@ impl ToolUse {
 }
 
 impl ModelApi {
-    /// Returns the calls in a response, in their order. A response without calls has none, whatever its form.
+    /// Returns the calls in a response, in their order. For a response without calls, in any form, the list is empty.
     pub fn tool_uses(self, response: &Value) -> Vec<ToolUse> {
         let items = match self {
             Self::OpenAiChat => &response["choices"][0]["message"]["tool_calls"],
@@ -83,7 +83,7 @@ impl ModelApi {
 }
 
 impl Host {
-    /// Calls a tool for a model: [`call_tool`](Self::call_tool). `search_tools` and `call_tool`
+    /// Calls a tool for a model, as [`call_tool`](Self::call_tool) does. `search_tools` and `call_tool`
     /// ([`ModelApi::tools_within_budget`]) and `read_result` ([`HostBuilder::max_result_bytes`](crate::HostBuilder::max_result_bytes)) are
     /// tools of the host itself.
     ///

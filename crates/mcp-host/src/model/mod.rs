@@ -13,7 +13,7 @@ pub use rank::rank;
 pub use search::ToolBudget;
 pub use tools::{DroppedKeyword, ModelTools};
 
-/// A model API, whose formats of tools, calls and results the methods produce and read.
+/// A model API. The methods write and read its formats of tools, calls and results.
 ///
 /// ```
 /// # async fn answer(_: &serde_json::Value) -> serde_json::Value { serde_json::json!({}) }

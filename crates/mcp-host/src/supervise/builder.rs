@@ -102,8 +102,8 @@ impl SupervisedBuilder {
         self
     }
 
-    /// Calls `handler` with the name of the server, the name of the tool and each progress notification of its calls. It must
-    /// not block. Default: progress is not requested.
+    /// Calls `handler` with the name of the server, the name of the tool and each progress notification of its calls.
+    /// `handler` must not block. Default: progress is not requested.
     pub fn on_progress(
         mut self,
         handler: impl Fn(&str, &str, &Progress) + Send + Sync + 'static,
@@ -137,7 +137,7 @@ impl SupervisedBuilder {
     }
 
     /// Starts the server in the background and returns at once. Must be called within a tokio
-    /// runtime. Only the file of the [cache](Self::tool_list_cache) is read before.
+    /// runtime. Before it returns, it reads only the file of the [cache](Self::tool_list_cache).
     pub fn start(mut self) -> SupervisedClient {
         let key = format!("{}\0{}", self.name, self.fingerprint);
         self.settings.cache = self.cache.map(|cache| (cache, key));

@@ -8,7 +8,7 @@ use mcp_protocol::{BoxFuture, Connection, Inbound};
 
 use super::stderr::StderrLog;
 
-/// Creates the transport of each connection to one server.
+/// A connector, which creates the transport of each connection to one server.
 ///
 /// A closure from `&StderrLog` to a transport is a connector, for example for an
 /// `HttpTransport` with OAuth.

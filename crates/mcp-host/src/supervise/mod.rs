@@ -65,7 +65,7 @@ struct Handle {
     on_progress: Option<ProgressHandler>,
 }
 
-/// Receives the names of the server and of the tool.
+/// A callback that receives the names of the server and of the tool.
 pub(crate) type ProgressHandler = Arc<dyn Fn(&str, &str, &Progress) + Send + Sync>;
 
 impl SupervisedClient {
@@ -89,7 +89,7 @@ impl SupervisedClient {
         self.0.published.state.borrow().clone()
     }
 
-    /// Completes when the state fulfils a condition, and returns it. Short states can be missed.
+    /// Completes with the state when the state fulfils a condition. Short states can be missed.
     ///
     /// # Cancel safety
     /// Cancel safe.
@@ -314,7 +314,7 @@ impl Permitted {
         };
         if self.changes > Self::MAX_CHANGES {
             return Err(denied(format!(
-                "its definition has changed {} times while permission was asked",
+                "its definition has changed {} times while the host asked for permission",
                 Self::MAX_CHANGES
             )));
         }

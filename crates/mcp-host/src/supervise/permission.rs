@@ -8,7 +8,7 @@ use mcp_client::types::Tool;
 use mcp_protocol::BoxFuture;
 use serde_json::Value;
 
-/// Decides what a supervised client may do. An error is the reason of a denial.
+/// A permission, which decides what a supervised client may do. An error is the reason for a denial.
 pub(crate) trait Permission: Send + Sync + 'static {
     /// Decides about the connection. `before_ask` is called before a person is asked.
     fn connect<'a>(

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 /// The backoff between restarts of a failed server, and the number of failures after which the host gives up.
 ///
 /// The delay before a restart starts at 0.25 s and doubles up to 60 s; a jitter shortens it by up to a quarter. A connection
-/// that lasts 60 s resets it. After 10 failures in 10 min, the server is in state [`Failed`](crate::ServerState::Failed) and
+/// that lasts 60 s resets the delay. After 10 failures in 10 min, the server is in state [`Failed`](crate::ServerState::Failed) and
 /// is not restarted automatically.
 ///
 /// If a connected server cannot list its tools, the host repeats that request with the same delays and without a limit.

@@ -55,7 +55,7 @@ pub(super) struct Settings {
     pub(super) roots: Option<watch::Receiver<Vec<Root>>>,
 }
 
-/// Why a connection ended or failed.
+/// The reason why a connection ended or failed.
 struct Ended {
     reason: String,
     lasted: Duration,

@@ -190,7 +190,7 @@ impl mcp_client::types::method::Notification for Tick {
 }
 
 #[tokio::test]
-async fn notifications_are_recorded_on_request() {
+async fn notifications_are_recorded_only_if_enabled() {
     for revision in REVISIONS {
         for is_recorded in [false, true] {
             let records = Records::new();

@@ -1,4 +1,5 @@
-//! Forms that say the type of a field in another way than by `type`, as generators of other languages write them. Each has one meaning.
+//! Forms that describe the type of a field in another way than by `type`, as generators of other languages do. Each such description
+//! has only one meaning.
 
 use mcp_types::JsonObject;
 use serde_json::{Value, json};
@@ -6,8 +7,9 @@ use serde_json::{Value, json};
 /// Maximum number of references that lead to one field.
 const REFERENCES: usize = 8;
 
-/// Rewrites the schema of a form as the specification defines it: references are resolved within the form, a union with `null` is the other
-/// branch and not required, the type of a choice follows from its values, and defaults of another type are dropped.
+/// Rewrites the schema of a form as the specification defines it: references are resolved within the form, a union with `null`
+/// becomes its other branch, and its field is not required,
+/// the type of a choice follows from its values, and defaults of another type are dropped.
 pub(super) fn repair(form: &mut Value) {
     let root = form.clone();
     let Value::Object(members) = form else {
@@ -81,7 +83,7 @@ fn merge(field: &mut JsonObject, schema: Value) {
     }
 }
 
-/// Removes the branch `null` of a union, and takes the only other one.
+/// Removes the branch `null` of a union. Returns the other branch, if there is only one.
 fn only_branch(field: &mut JsonObject, is_nullable: &mut bool) -> Option<Value> {
     for union in ["anyOf", "oneOf", "allOf"] {
         let Some(Value::Array(branches)) = field.get_mut(union) else {

@@ -49,14 +49,14 @@ impl OpenedSession {
     }
 }
 
-/// Called with the reason when a session has ended.
+/// A function that is called with the reason when a session has ended.
 pub type SessionEnd = Box<dyn FnOnce(&Closed) + Send>;
 
 /// The work of a blocking handler, which runs on another thread.
 pub type BlockingWork = Box<dyn FnOnce() -> Outcome + Send>;
 
-/// What middleware does at the end of one session. Each function is called once, at the latest when
-/// this is dropped.
+/// The functions that middleware runs at the end of one session. Each is called once, at the latest
+/// when this value is dropped.
 #[derive(Default)]
 pub(crate) struct SessionEnds(Mutex<Vec<SessionEnd>>);
 

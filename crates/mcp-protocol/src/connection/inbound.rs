@@ -25,14 +25,14 @@ pub trait Inbound: Send + Sync + 'static {
     /// [answers](Self::answers).
     fn notification(&self, notification: &Notification<'_>);
 
-    /// Returns whether this side answers requests. A client of the stateless revision does not: a
-    /// request is dropped without a response. Default: `true`.
+    /// Returns whether this side answers requests. A client of the stateless revision does not
+    /// answer requests: they are dropped without a response. Default: `true`.
     fn answers(&self) -> bool {
         true
     }
 
-    /// Returns whether an error without an id belongs to the only request in flight, as before the
-    /// end of the handshake. Default: `false`.
+    /// Returns whether an error without an id belongs to the only request in flight, which is the
+    /// case before the end of the handshake. Default: `false`.
     fn takes_errors_without_id(&self) -> bool {
         false
     }
@@ -67,8 +67,9 @@ pub trait Inbound: Send + Sync + 'static {
 }
 
 impl dyn Inbound {
-    /// Returns the text of a response whose only fault is text that is not Unicode, with U+FFFD in its
-    /// place, if this side tolerates that.
+    /// Returns the text of a response whose only error is text that is not Unicode, with U+FFFD
+    /// instead of that text. Returns `None` for other errors, and if this side does not tolerate the
+    /// deviation.
     pub fn repaired(&self, frame: &[u8], error: &ParseError) -> Option<String> {
         if !error.is_response() || error.kind() != ParseErrorKind::Syntax {
             return None;

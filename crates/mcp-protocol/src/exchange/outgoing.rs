@@ -119,7 +119,7 @@ impl Outgoing {
         }
     }
 
-    /// Returns the id of the waiting request whose number a response has as text, as in `"7"` for 7.
+    /// Returns the id of the waiting request whose number is the text `id` of a response, as in `"7"` for 7.
     /// The ids of this side are numbers, so the text has only one meaning.
     pub fn named_by_text(&self, id: &RequestId) -> Option<RequestId> {
         let RequestId::String(text) = id else {
@@ -130,8 +130,8 @@ impl Outgoing {
         (number.to_string() == **text && is_waiting()).then_some(RequestId::Number(number))
     }
 
-    /// Fails the waiting requests that a frame was meant to answer, although it cannot be read.
-    /// Returns whether it was a response. Such a frame is never answered.
+    /// Fails the waiting requests that an unreadable frame was meant to answer. Returns whether the
+    /// frame was a response. Such a frame is never answered.
     pub fn fail_unreadable(&self, frame: &[u8], error: &ParseError, limits: &Limits) -> bool {
         let mut was_response = error.is_response();
         let mut has_failed = false;
@@ -149,7 +149,7 @@ impl Outgoing {
     }
 
     /// Fails the waiting requests whose responses are in a batch, which the negotiated revision does
-    /// not have. Returns whether the batch has nothing but responses. Such a batch is never answered.
+    /// not have. Returns whether the batch has only responses. Such a batch is never answered.
     pub fn fail_batch(&self, batch: &Batch<'_>) -> bool {
         let mut has_others = false;
         for member in batch.iter() {
@@ -216,7 +216,7 @@ impl Outgoing {
         lock(&self.table).calls.len()
     }
 
-    /// Returns whether there are no such requests.
+    /// Returns whether no request is waiting, and no response has to be polled.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

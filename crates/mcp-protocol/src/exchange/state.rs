@@ -134,8 +134,8 @@ impl Exchange {
         false
     }
 
-    /// Admits a progress value: only while the exchange is running, only above the last value, and
-    /// within the rate limit. A `last_step` is not rate limited.
+    /// Returns whether a progress value may be sent: the exchange is running, the value is above
+    /// the last one, and the rate limit allows it. A `last_step` is not rate limited.
     pub fn advance(&self, progress: f64, last_step: bool, now: Instant) -> bool {
         let mut last = lock(&self.0.progress);
         if !self.is_running() || !progress.is_finite() || progress <= *last {
@@ -189,7 +189,7 @@ fn panicked(payload: Box<dyn Any + Send>) -> ErrorObject {
     ErrorObject::internal("the handler failed")
 }
 
-/// Runs code that may panic. Logs a panic in the current span and resumes it; [`guarded`], outside of the span, does not log
+/// Runs code that may panic. Logs a panic in the current span and resumes the panic; [`guarded`], outside of the span, does not log
 /// it again.
 pub fn log_panics<T>(code: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(code)).unwrap_or_else(|payload| {

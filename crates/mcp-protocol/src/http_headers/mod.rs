@@ -85,7 +85,7 @@ pub(crate) fn check_name(request: &Request<'_>, sent: Option<&str>) -> Result<()
         // A value that is not a string is rejected later, with a better error.
         (None, Some(_)) => Ok(()),
         (None, None) => Err(mismatch(format!(
-            "the {NAME} header is missing; send the value of /{member} in it, which must be a string"
+            "the {NAME} header is missing; it must contain the value of /{member}, which must be a string"
         ))),
     }
 }

@@ -170,7 +170,7 @@ impl HeaderParams {
     }
 }
 
-/// Why an argument does not fit into a header.
+/// The reason why an argument does not fit into a header.
 enum Unsendable {
     Type,
     Number,
@@ -245,7 +245,7 @@ fn mentions(value: &Value) -> bool {
     }
 }
 
-/// A token of RFC 9110, section 5.6.2.
+/// Returns whether a text is a token of RFC 9110, section 5.6.2.
 fn is_token(text: &str) -> bool {
     let special = b"!#$%&'*+-.^_`|~";
     !text.is_empty()

@@ -25,11 +25,11 @@ pub use transport_error::TransportError;
 /// A boxed future that can move between threads.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// The name of a method. Those of the protocol are constants.
+/// The name of a method. The names of protocol methods are constants.
 pub type MethodName = Cow<'static, str>;
 
-/// Sends notifications and requests to the peer: over the whole pipe, or over the stream of one
-/// request.
+/// The link to the peer, which sends notifications and requests over the whole pipe, or over the
+/// stream of one request.
 pub trait Link: fmt::Debug + Send + Sync + 'static {
     /// Queues a notification; `params` are JSON text.
     ///
@@ -84,20 +84,20 @@ pub struct Extras {
     /// Receives the id of the request.
     pub id: Option<SentId>,
     /// How long a transport over HTTP waits for the response after it has sent the request;
-    /// authorization does not count.
+    /// the time of an authorization is not included.
     pub response_timeout: Option<Duration>,
     /// Set for requests of the stateless revision.
     pub stateless: Option<StatelessRequest>,
-    /// Dropped when the request is written, or is dropped before that. For example the permit for its memory: a pipe keeps
-    /// the bytes of a request that was cancelled.
+    /// A value that is dropped when the request is written, or when the request is dropped before that. An example is the
+    /// permit for the memory of the request: a pipe keeps the bytes of a request that was cancelled.
     pub kept: Option<Kept>,
 }
 
 /// A value that is kept with a message until the message is written.
 pub type Kept = Box<dyn Any + Send>;
 
-/// What a transport needs to know about a request of the stateless revision, so that it does not
-/// have to parse the params.
+/// The data of a request of the stateless revision that a transport needs, so that it does not have
+/// to parse the params.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StatelessRequest {
@@ -168,7 +168,7 @@ impl SentId {
     }
 
     /// Returns the problem that delays the response, if the transport knows one. The error of a
-    /// caller that no longer waits should name it.
+    /// caller that no longer waits should name the problem.
     pub fn problem(&self) -> Option<String> {
         lock(&self.0.problem).clone()
     }

@@ -44,7 +44,7 @@ impl TransportError {
     }
 
     /// Marks the failure of a probe: the server was reached, and its response says nothing about its
-    /// revisions, as a status about load. Do not use it for missing credentials.
+    /// revisions, for example a status about load. Do not use it for missing credentials.
     #[must_use]
     pub fn as_inconclusive(mut self) -> Self {
         self.inconclusive = true;
@@ -95,7 +95,7 @@ impl TransportError {
     }
 
     /// Marks a refusal because of a missing or invalid token, with the challenge of the server, as in
-    /// `WWW-Authenticate`; empty if it sent none.
+    /// `WWW-Authenticate`; empty if the server sent no challenge.
     #[must_use]
     pub fn with_challenge(mut self, challenge: impl Into<String>) -> Self {
         self.challenge = Some(challenge.into());

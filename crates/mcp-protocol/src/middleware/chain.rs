@@ -14,7 +14,7 @@ use crate::connection::{BlockingWork, Discarded, OpenedSession, Role, SessionEnd
 use crate::modern::RequestMeta;
 use crate::{BoxFuture, Exchange, Outcome, Reply, guarded};
 
-/// Runs a blocking handler on another thread and returns its outcome.
+/// A function that runs a blocking handler on another thread and returns its outcome.
 pub type RunBlocking = fn(BlockingWork) -> BoxFuture<'static, Outcome>;
 
 /// The middleware of a server or client, in order: the first one is the outermost. `Debug` shows
@@ -25,7 +25,7 @@ pub struct Layers {
     run_blocking: RunBlocking,
 }
 
-/// What a request reaches after all middleware.
+/// The receiver of a request after all middleware.
 enum End {
     /// The server, without an allocation.
     Server(Arc<dyn Receive>, Exchange, Option<RequestMeta>),
@@ -236,7 +236,7 @@ fn take(rest: &mut Range<usize>, direction: Direction) -> Option<usize> {
     }
 }
 
-/// The rest of the way of a request. The request has it, so that middleware moves one pointer.
+/// The middleware that a request has not passed yet. It is stored in the request, so that middleware moves one pointer.
 pub(super) struct ChainRest {
     layers: Layers,
     positions: Range<usize>,
@@ -265,7 +265,7 @@ impl Next {
     }
 }
 
-/// Passes a request to what is behind the middleware. Separate from [`Next::run`], which each layer calls.
+/// Passes a request to its receiver behind the middleware. Separate from [`Next::run`], which each layer calls.
 #[inline(never)]
 fn end(mut request: Request) -> Responding {
     let Some(ChainRest { layers, end, .. }) = request.take_rest() else {
@@ -295,7 +295,7 @@ impl fmt::Debug for Next {
     }
 }
 
-/// The rest of the way of a notification.
+/// The permission to pass a notification on, once.
 pub struct NextNotification<'a> {
     layers: &'a Layers,
     rest: Range<usize>,

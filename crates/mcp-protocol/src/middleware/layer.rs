@@ -11,8 +11,8 @@ use crate::{BoxFuture, Outcome};
 /// Code around the requests and notifications of a server or client, in both directions.
 ///
 /// A middleware may answer a request without calling `next`, change the params before it calls
-/// `next`, and change the response after. It is shared by all connections. A function or closure
-/// `async |request, next| ..` is a middleware that sees only requests.
+/// `next`, and change the response afterwards. All connections share the middleware. A function or
+/// closure `async |request, next| ..` is a middleware for requests only.
 ///
 /// ```
 /// use mcp_protocol::middleware::{Middleware, Next, Request, Response};
@@ -44,7 +44,7 @@ pub trait Middleware: Send + Sync + 'static {
         next.run(request)
     }
 
-    /// Handles a notification. It must not block. A notification that is not passed to `next` is
+    /// Handles a notification; must not block. A notification that is not passed to `next` is
     /// dropped. Default: passes it on.
     fn notification(&self, notification: Notification<'_>, next: NextNotification<'_>) {
         next.run(notification);
@@ -62,13 +62,13 @@ pub trait Middleware: Send + Sync + 'static {
         handler
     }
 
-    /// Called when a session was opened. The returned function is called when it has ended. It must
-    /// not block. Default: nothing.
+    /// Called when a session was opened. The returned function is called when the session has
+    /// ended. Neither may block. Default: nothing.
     fn session(&self, _session: OpenedSession) -> Option<SessionEnd> {
         None
     }
 
-    /// Called when a message of the peer is discarded before the middleware. It must not block.
+    /// Called when a message of the peer is discarded before the middleware. The method must not block.
     /// Default: nothing.
     fn discarded(&self, _role: Role, _message: Discarded<'_>) {}
 }

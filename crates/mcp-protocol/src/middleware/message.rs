@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use super::chain::ChainRest;
 use crate::{CallError, Link, MethodName, Outcome, RequestOrigin, Revision, SentId};
 
-/// Where a message goes, seen from the side that has the middleware.
+/// The direction of a message, from the point of view of the side that has the middleware.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "there are two directions")]
 pub enum Direction {
@@ -97,7 +97,7 @@ impl MessageParts {
 }
 
 impl Request {
-    /// Creates the passing form of a request from the peer; `link` knows its origin.
+    /// Creates the middleware's form of a request from the peer; `link` provides the origin.
     pub fn inbound(
         request: &mcp_jsonrpc::Request<'_>,
         revision: Option<Revision>,
@@ -118,7 +118,7 @@ impl Request {
         Self(parts)
     }
 
-    /// Creates the passing form of an input request, which the peer sent in a result.
+    /// Creates the middleware's form of an input request, which the peer sent in a result.
     pub fn input(method: &str, params: Option<&str>, revision: Option<Revision>) -> Self {
         let mut parts = MessageParts::empty();
         parts.is_outbound = false;
@@ -196,8 +196,8 @@ impl Request {
         self.0.id.as_ref()
     }
 
-    /// Returns the receiver of the id of an outbound request, which the transport sets when it sends
-    /// the request, if it reports ids. Returns `None` for inbound requests, and for an input request
+    /// Returns the receiver of the id of an outbound request. A transport that reports ids sets the
+    /// id when it sends the request. Returns `None` for inbound requests, and for an input request
     /// of the stateless revision, which is sent in a result.
     pub fn sent_id(&self) -> Option<&SentId> {
         self.0.sent.as_ref()
@@ -295,7 +295,7 @@ impl Response {
 }
 
 /// A notification that passes the middleware: of the protocol, of an extension, progress, or a log
-/// message. Cancellations are handled before the middleware: they drop its future.
+/// message. Cancellations do not pass the middleware: they drop the future of the cancelled request.
 #[derive(Debug, Clone)]
 pub struct Notification<'a> {
     pub(crate) direction: Direction,

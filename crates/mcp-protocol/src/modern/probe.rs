@@ -58,7 +58,7 @@ pub enum ProbeStep {
     Unknown,
 }
 
-/// Selects the revision of one server.
+/// A probe, which selects the revision of one server.
 #[derive(Debug, Clone)]
 pub struct Probe {
     spoken: Vec<Revision>,
@@ -69,7 +69,7 @@ pub struct Probe {
 
 impl Probe {
     /// Creates a probe for a client that supports these revisions. On a `pipe`, a closed connection
-    /// means that the server is session-based; over HTTP it means nothing.
+    /// means that the server is session-based; over HTTP, a closed connection says nothing about the revision.
     pub fn new(spoken: impl IntoIterator<Item = Revision>, pipe: bool) -> Self {
         Self {
             spoken: spoken.into_iter().collect(),
@@ -106,7 +106,7 @@ impl Probe {
     }
 
     /// Returns the step after `initialize` was rejected. A slow server may have answered the probe
-    /// late: if its error shows that it is stateless, `server/discover` is sent once more. Returns
+    /// late: if the error shows that the server is stateless, `server/discover` is sent once more. Returns
     /// `None` if the error must be reported.
     pub fn reconsider(&mut self, error: &ErrorObject) -> Option<ProbeStep> {
         let revision = self.common(true, &supported(error)?)?;

@@ -35,12 +35,13 @@ pub use work::{BlockingRun, Expiry, PendingHandler, Run};
 pub struct MuxLimits {
     /// Limits on one frame.
     pub frame: Limits,
-    /// Running requests of the peer. Default 64. More are rejected at once instead of being queued,
+    /// Maximum number of running requests of the peer. Default 64. Further requests are rejected at once instead of
+    /// being queued,
     /// because the next frame may be a cancellation.
     pub incoming: usize,
-    /// Requests of this side that wait for a response. Default 1,024. More fail locally.
+    /// Maximum number of requests of this side that wait for a response. Default 1,024. Further requests fail locally.
     pub outgoing: usize,
-    /// Bytes queued for a peer that does not read (backpressure). Default 4 MiB. Above it, lossy
+    /// Maximum number of bytes queued for a peer that does not read (backpressure). Default 4 MiB. Above it, lossy
     /// notifications are dropped, new requests wait, and the driver stops reading.
     pub queue_bytes: usize,
 }
@@ -86,7 +87,7 @@ impl MuxLimits {
     }
 }
 
-/// Turns the frames of one pipe into exchanges, for clients and servers.
+/// A multiplexer, which turns the frames of one pipe into exchanges, for clients and servers.
 pub struct Mux {
     inbound: Arc<dyn Inbound>,
     limits: MuxLimits,

@@ -211,7 +211,7 @@ impl BlockingRun {
         self.guard.mux.inbound.deadline()
     }
 
-    /// Returns a handle that answers when the deadline passes, because a thread cannot be stopped.
+    /// Returns a handle that answers the request when the deadline passes, because a thread cannot be stopped.
     pub fn expiry(&self) -> Expiry {
         Expiry {
             mux: Arc::clone(&self.guard.mux),
@@ -229,7 +229,7 @@ impl fmt::Debug for BlockingRun {
     }
 }
 
-/// Answers for a blocking handler that exceeds its deadline.
+/// A handle that answers the request of a blocking handler that exceeds its deadline.
 pub struct Expiry {
     mux: Arc<Mux>,
     exchange: Exchange,

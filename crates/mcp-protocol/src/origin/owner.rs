@@ -17,7 +17,7 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// Creates the owner with this principal, or without one at this address.
+    /// Creates the owner with this principal or, without a principal, with this address.
     pub fn new(principal: Option<Principal>, address: Option<IpAddr>) -> Self {
         let address = address.filter(|_| principal.is_none());
         Self {

@@ -15,15 +15,15 @@ use super::Grant;
 pub fn no_authentication() -> ErrorObject {
     tracing::debug!("a request needs a scope, and the server has no authentication layer");
     ErrorObject::internal(
-        "the server has no authentication layer in front of its endpoint, so it does not know the caller; its operator has to add one",
+        "the server has no authentication layer in front of its endpoint, so the caller is unknown; the operator of the server has to add an authentication layer",
     )
 }
 
 /// The member of an error's data with the scopes that the request needs.
 pub const REQUIRED_SCOPES: &str = "requiredScopes";
 
-/// Creates the error for a request that is not granted `scope`, one or more words, for `item`, such as `tool "add"`. Its data has the words as
-/// [`REQUIRED_SCOPES`], so that clients need not read the message.
+/// Creates the error for a request without `scope`, which has one or more words. `item` needs the scope, for example
+/// `tool "add"`. The data of the error has the words as [`REQUIRED_SCOPES`], so that clients need not read the message.
 pub fn missing_scope(item: impl fmt::Display, scope: &str) -> ErrorObject {
     let words: Vec<&str> = scope.split_whitespace().collect();
     ErrorObject::invalid_request(format!("{item} needs the scope {scope:?}"))

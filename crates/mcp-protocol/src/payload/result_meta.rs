@@ -21,7 +21,7 @@ pub struct CacheHint {
 }
 
 impl CacheHint {
-    /// Do not cache.
+    /// A hint not to cache.
     pub const NONE: Self = Self {
         ttl: Duration::ZERO,
         scope: CacheScope::Private,

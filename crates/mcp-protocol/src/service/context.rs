@@ -116,7 +116,7 @@ impl RequestContext {
     }
 
     /// Returns the same context, whose server requests the client answers as tasks if it supports
-    /// that (2025-11-25); `ttl` is the requested time to live. Elsewhere nothing changes.
+    /// that (2025-11-25); `ttl` is the requested time to live. For other clients and revisions nothing changes.
     #[must_use]
     pub fn as_task(&self, ttl: Option<Duration>) -> Self {
         Self {
@@ -179,8 +179,8 @@ impl RequestContext {
         crate::Owner::of(&self.exchange.link().origin())
     }
 
-    /// Returns whether the request is granted `scope`, as [`permits`](Self::permits), without a challenge if the scope is
-    /// missing: for a request that succeeds without it.
+    /// Returns whether the request is granted `scope`. Unlike with [`permits`](Self::permits), a missing scope causes no
+    /// challenge. Use it for a request that can succeed without the scope.
     pub fn has_scope(&self, scope: &str) -> bool {
         self.exchange.link().origin().has_scope(scope)
     }
@@ -195,7 +195,7 @@ impl RequestContext {
     /// Checks that the request is granted `scope`, as [`permits`](Self::permits), for `item`, such as `tool "add"`.
     ///
     /// # Errors
-    /// Returns the error for the client: it lacks the scope, or the server has no authentication layer.
+    /// The request lacks the scope, or the server has no authentication layer. The error is the one for the client.
     pub fn require_scope(&self, item: impl fmt::Display, scope: &str) -> Result<(), ErrorObject> {
         if self.permits(scope) {
             return Ok(());

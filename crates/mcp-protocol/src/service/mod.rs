@@ -58,7 +58,7 @@ pub trait Service: Send + Sync + 'static {
         None
     }
 
-    /// Returns whether the service handles a method that is not part of the protocol. Default: none.
+    /// Returns whether the service handles a method that is not part of the protocol. Default: `false`.
     fn has_method(&self, _method: &str) -> bool {
         false
     }
@@ -151,7 +151,7 @@ impl<S: Service + ?Sized> Service for Arc<S> {
     }
 }
 
-/// A server that can be served, or the builder of one.
+/// A server that can be served, or the builder of a server.
 ///
 /// Transports accept this type. Every [`Service`] implements it; a builder implements it by
 /// building its server.

@@ -16,8 +16,8 @@ const MAX_TASKS_PER_OWNER: usize = 1_000;
 /// Default maximum size of all tasks in bytes.
 const MAX_BYTES: usize = 64 << 20;
 
-/// Stores tasks in memory until the process ends. Limits the number of tasks, the number per owner,
-/// and their size; all tasks without an owner count as one owner.
+/// A task store in memory, which loses its tasks when the process ends. It limits the number of
+/// tasks, the number per owner, and their size; all tasks without an owner count as one owner.
 pub struct MemoryTaskStore {
     limits: Limits,
     state: Mutex<State>,

@@ -15,7 +15,7 @@ use crate::{BoxFuture, Principal};
 ///   [`expires`](Task::expires) and [`has_ended`](Task::has_ended), in separate columns or keys.
 /// - When a method completes without an error, its change is visible to every process that shares
 ///   the store. A store with replicas waits for them, or reads from the replica that is written.
-/// - A dropped future may or may not have taken effect. Callers read the record again.
+/// - If a future is dropped, its change may or may not have been made. Callers read the record again.
 /// - A store reads no clock. Expired records may be visible until [`sweep`](Self::sweep) or
 ///   [`create`](Self::create) removes them; callers check [`Task::is_expired`].
 /// - A store has limits and rejects records beyond them with [`TaskStoreError::Full`]. It never
@@ -37,9 +37,9 @@ pub trait TaskStore: Send + Sync + 'static {
     /// [`Unavailable`](TaskStoreError::Unavailable).
     fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Task>, TaskStoreError>>;
 
-    /// Keeps a change: compares and sets. What is kept must exist, must have the version of `task`,
-    /// and must not have ended; then `task` takes its place with the version
-    /// [next_version](Task::next_version) by one. Returns the record as it is kept now.
+    /// Replaces the stored record of a task (compare and set). The stored record must exist, must
+    /// have the version of `task`, and must not have ended. It is then replaced by `task` with the
+    /// [next version](Task::next_version). Returns the new record.
     ///
     /// # Errors
     /// [`Conflict`](TaskStoreError::Conflict) if the stored record does not meet these conditions;
@@ -59,7 +59,7 @@ pub trait TaskStore: Send + Sync + 'static {
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Task>, TaskStoreError>>;
 
-    /// Returns at most `limit` tasks of all owners that have not ended, in the same order. Called
+    /// Returns at most `limit` tasks of all owners that have not ended, in the order of [`list`](Self::list). Called
     /// when a server starts.
     ///
     /// # Errors

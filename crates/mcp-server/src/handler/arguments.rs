@@ -1,4 +1,4 @@
-//! Decoding of arguments: what the schema of a type admits, its decoder must accept.
+//! Decoding of arguments. The decoder of a type must accept everything that the schema of the type admits.
 
 use mcp_jsonrpc::{DecodeError, decode_owned};
 use mcp_schema::{Origin, Validator};
@@ -26,7 +26,8 @@ pub(crate) fn decode_arguments<T: DeserializeOwned + JsonSchema>(
     })
 }
 
-/// Returns the error for arguments that cannot be decoded: it names what violates the schema of the type or, if nothing does, what the decoder says.
+/// Returns the error for arguments that cannot be decoded. The error names the violation of the type's schema or, if there is no violation,
+/// has the message of the decoder.
 #[cold]
 pub(super) fn arguments_error<T: JsonSchema>(text: &str, error: &DecodeError) -> HandlerError {
     let repaired = repaired(text, input::<T>);

@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::{Call, Ctx, Extraction, FromCall, HandlerError, Spec, schema};
 
-/// A question to the user as a parameter: asked before the handler runs, which therefore runs
-/// only with an answer, and once.
+/// A form as a parameter of a handler. The user fills in the form before the handler runs, so the
+/// handler runs only with an answer, and only once.
 ///
-/// The doc comment of `T` is the question, its members are the form. If the user declines or
+/// The doc comment of `T` is the message of the form, and the members of `T` are its fields. If the user declines or
 /// closes the form, the call ends with a result that says so.
 ///
 /// ```
@@ -63,7 +63,7 @@ pub enum Elicitation<T> {
     Accepted(T),
     /// The user declined.
     Declined,
-    /// The user closed the form or the question without a decision.
+    /// The user closed the form or the request to open the URL without a decision.
     Cancelled,
 }
 

@@ -110,7 +110,7 @@ impl Ctx {
         !self.request.exchange().is_running()
     }
 
-    /// Returns a context of the same request that gives its input requests this name. On the
+    /// Returns a context of the same request, whose input requests have this name. On the
     /// stateless revision, input requests and responses are matched by name. By default the name is
     /// derived from the text of the input request, which must then be the same in each round trip.
     #[must_use]
@@ -172,8 +172,8 @@ impl Ctx {
     }
 
     /// Turns the call into a task: the request is answered with the task, and the handler continues
-    /// in the background. Earlier input requests are sent while the client waits, later ones when
-    /// it polls the task.
+    /// in the background. Input requests before `detach` are sent while the client waits for the
+    /// response, later ones when the client polls the task.
     ///
     /// For [detachable](crate::Tool::detachable) tools. Does nothing if the call is a task already
     /// or cannot become one: in session-based revisions, and for clients without support for tasks.
@@ -196,8 +196,8 @@ impl Ctx {
             .is_some_and(|pending| pending.set_status(message))
     }
 
-    /// Returns the name and version that the client sent, if any. They are not verified: do not
-    /// base trust on them.
+    /// Returns the name and version that the client sent, if any. Do not trust them: they are not
+    /// verified.
     pub fn client(&self) -> Option<&Implementation> {
         self.request.session().client()
     }
@@ -260,7 +260,7 @@ impl Ctx {
     /// Sends a request of a custom method to the client, on the stream of this request.
     ///
     /// # Errors
-    /// The client rejects the request, its result does not fit, or it is gone. The stateless
+    /// The client rejects the request, the result does not match its type, or the client is gone. The stateless
     /// revision has no requests to the client.
     ///
     /// # Cancel safety
@@ -272,8 +272,8 @@ impl Ctx {
         self.request.send_request::<R>(params).await
     }
 
-    /// Sends a custom notification to the client, on the stream of this request. Returns whether
-    /// it was sent: not if the request has ended.
+    /// Sends a custom notification to the client, on the stream of this request. Returns whether it
+    /// was sent; after the end of the request nothing is sent.
     pub fn send_notification<N: mcp_types::Notification>(&self, params: &N::Params) -> bool {
         self.request.send_notification::<N>(params)
     }

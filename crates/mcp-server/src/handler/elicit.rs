@@ -54,9 +54,9 @@ impl Ctx {
     /// thread until the user has answered.
     ///
     /// # Errors
-    /// Those of `elicit`; the request was cancelled; or the client can only be asked in the response
-    /// of the request (since 2026-07-28). In the last case the handler must return this error: it runs
-    /// again from its start when the user has answered.
+    /// The errors of `elicit`; the request was cancelled; or the form must be sent in the response to
+    /// the request (since 2026-07-28). In the last case the handler must return this error. The
+    /// handler runs again from its start when the user has answered.
     pub fn elicit_blocking<T: DeserializeOwned + JsonSchema>(
         &self,
         message: impl Into<String>,

@@ -232,7 +232,7 @@ handlers!(A1 A2 A3 A4 A5 A6 A7 A8);
 /// The call of a handler, as extractors receive it.
 #[non_exhaustive]
 pub struct Call<'a> {
-    /// The arguments as JSON text: for tools, prompts and resource templates an object.
+    /// The arguments as JSON text; an object for tools, prompts and resource templates.
     pub arguments: &'a str,
     /// The context of the request.
     pub context: RequestContext,

@@ -22,7 +22,7 @@ pub(crate) mod sealed {
     pub trait Sealed {}
 }
 
-/// What a handler serves: a tool, a prompt or a resource.
+/// The kind of a handler, for example of a tool, a prompt or a resource.
 pub trait Kind: sealed::Sealed + 'static {
     /// The output type of handlers of this kind.
     type Output: Send + 'static;
@@ -182,7 +182,7 @@ fn convert_to_text(result: &mut CallToolResult, problem: &str) {
     result.is_error = Some(true);
 }
 
-/// Finishes a prompt request.
+/// The last step of a prompt request.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct FinishPrompt {
@@ -204,7 +204,7 @@ impl Finish<GetPromptResult> for FinishPrompt {
     }
 }
 
-/// Finishes a resource request.
+/// The last step of a resource request.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct FinishResource {
@@ -301,10 +301,11 @@ where
     }
 }
 
-/// Structured output: `T` becomes `structuredContent`, its schema the output schema, and its JSON a
-/// text block for clients that do not read structured content.
+/// Structured output: `T` becomes `structuredContent`, the schema of `T` becomes the output schema,
+/// and the JSON of `T` also becomes a text block for clients that do not read structured content.
 ///
-/// `T` may be any JSON value. Up to revision 2025-11-25 structured content must be an object: a type that is not always an object is sent as `{"result": …}` there, with a matching schema.
+/// `T` may be any JSON value. Up to revision 2025-11-25 structured content must be an object: for these revisions, a type that is not
+/// always an object is sent as `{"result": …}`, with a matching schema.
 ///
 /// ```
 /// use mcp_server::{Json, tool};
@@ -325,7 +326,8 @@ where
 /// # let _ = weather::tool::<()>();
 /// ```
 ///
-/// Output that does not match the schema, such as `NaN` in a number, is a result with `isError`, whose text has the output.
+/// Output that does not match the schema, such as `NaN` in a number, becomes a result with `isError` that has the output as
+/// text.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_structs, reason = "a wrapper with one public field")]
 pub struct Json<T>(pub T);

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 use crate::schema;
 
-/// Collects the schemas of a handler's parameters and return type.
+/// The schemas of a handler's parameters and return type.
 #[derive(Debug, Default)]
 pub struct Spec {
     pub(crate) input: Option<schema::Input>,

@@ -16,7 +16,7 @@ use super::output::{Finish as _, Kind};
 use super::{Call, Erased};
 use crate::{HandlerError, Spec};
 
-/// How the text of an argument is read.
+/// The way in which the text of an argument is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reading {
     Boolean,
@@ -161,7 +161,7 @@ where
 /// Reads the argument `name` from text, if it is present. An empty text that is not a value of `T` counts as absent.
 ///
 /// # Errors
-/// Those of [`parsed`].
+/// The errors of [`parsed`].
 pub fn parsed_option<'de, D: Deserializer<'de>, T>(
     name: &str,
     deserializer: D,

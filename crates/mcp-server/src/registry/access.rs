@@ -22,7 +22,7 @@ impl Kind for ForAccess {
     type Finish = FinishAccess;
 }
 
-/// Finishes an access check. `false` becomes the error for a resource that does not exist.
+/// The last step of an access check. `false` becomes the error for a resource that does not exist.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct FinishAccess {

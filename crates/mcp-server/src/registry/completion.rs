@@ -50,7 +50,7 @@ impl Kind for ForCompletion {
     type Finish = FinishCompletion;
 }
 
-/// Finishes a completion.
+/// The last step of a completion.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct FinishCompletion {
@@ -78,8 +78,8 @@ impl<T: Into<Completions>> IntoOutput<ForCompletion, Plain> for T {
 pub struct Completions {
     /// The suggestions.
     pub values: Vec<String>,
-    /// The total number of suggestions, if there are more than `values` has. Default: `None`, and the total is the
-    /// length of `values`.
+    /// The total number of suggestions, if it is greater than the length of `values`. Default: `None`, which means
+    /// the length of `values`.
     pub total: Option<u64>,
 }
 
@@ -106,7 +106,7 @@ impl From<Completions> for Completion {
     }
 }
 
-/// Binds the state of the server to a completer.
+/// A function that binds the state of the server to a completer.
 type Bind<S> = Box<dyn FnOnce(S) -> Erased<ForCompletion> + Send>;
 
 /// The completers of a prompt or template, by argument.

@@ -8,7 +8,7 @@ use mcp_types::Icon;
 
 use crate::{Handler, Kind, Spec};
 
-/// Decides in which sessions an item is visible.
+/// A rule that decides in which sessions an item is visible.
 pub(crate) type Visible = Arc<dyn Fn(&Session) -> bool + Send + Sync>;
 
 /// Defines the setters that tools, prompts and resources share.
@@ -42,9 +42,9 @@ macro_rules! shared_setters {
             self
         }
 
-        /// Adds middleware around the handler, inside the middleware of the server. It sees a request with the
-        /// name or URI and the arguments of the call, and the messages that the handler sends. The
-        /// first one added is the outermost.
+        /// Adds middleware around the handler, inside the middleware of the server. The middleware sees a
+        /// request with the name or URI and the arguments of the call, and the messages that the handler
+        /// sends. The first middleware added is the outermost.
         #[must_use]
         pub fn layer(mut self, middleware: impl mcp_protocol::middleware::Middleware) -> Self {
             let middleware = mcp_protocol::middleware::SharedMiddleware::new(middleware);
@@ -53,9 +53,10 @@ macro_rules! shared_setters {
         }
 
         /// Makes the item visible only in sessions for which `visible` returns `true`. For other
-        /// sessions the item does not exist: it is neither listed nor can it be used. If this is set
-        /// several times, all of them must return `true`. Call
-        /// [`Server::visibility_changed`](crate::Server::visibility_changed) when results change.
+        /// sessions the item does not exist: it is neither listed nor can it be used. If several
+        /// rules are set, all of them must return `true`. Call
+        /// [`Server::visibility_changed`](crate::Server::visibility_changed) when the result of a
+        /// rule changes.
         #[must_use]
         pub fn visible_if(
             mut self,

@@ -6,7 +6,7 @@ use mcp_types::ServerCapabilities;
 
 use crate::RegistrationError;
 
-/// What an extension needs from its server.
+/// A requirement of an extension on its server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Requirement {

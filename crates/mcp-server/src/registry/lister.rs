@@ -30,7 +30,7 @@ pub struct ResourcePage {
 }
 
 impl ResourcePage {
-    /// Creates a page. `next` is the position after it; `None` on the last page.
+    /// Creates a page. `next` is the position after the page; `None` on the last page.
     pub fn new(resources: Vec<Resource>, next: impl Into<Option<String>>) -> Self {
         Self {
             resources,
@@ -83,7 +83,7 @@ impl<T: Into<ResourcePage>> IntoOutput<ForResourceList, Plain> for T {
     }
 }
 
-/// Finishes a list of resources.
+/// The last step of a list of resources.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct FinishResourceList {

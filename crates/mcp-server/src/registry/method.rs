@@ -28,7 +28,7 @@ impl Kind for ForMethod {
     type Finish = FinishMethod;
 }
 
-/// Finishes a request of a custom method.
+/// The last step of a request of a custom method.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct FinishMethod;

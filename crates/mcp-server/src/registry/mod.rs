@@ -215,7 +215,7 @@ impl<E: Entry> Snapshot<E> {
     }
 }
 
-/// The order of [`Snapshot::sorted`].
+/// Returns the sort key of [`Snapshot::sorted`].
 fn order(key: &str) -> (usize, &str) {
     (key.len(), key)
 }

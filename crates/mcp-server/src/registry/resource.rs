@@ -22,7 +22,7 @@ use crate::{RegistrationError, Spec};
 ///
 /// The variables of a template arrive as `Args<T>`, a struct of strings.
 pub struct Resource<S = ()> {
-    /// The definition; if `uri` is a template, it becomes that of a resource template.
+    /// The definition; if `uri` is a template, it is converted to the definition of a resource template.
     definition: mcp_types::Resource,
     bind: Box<dyn FnOnce(S) -> Erased<ForResource> + Send>,
     access: Option<Box<dyn FnOnce(S) -> AccessCheck + Send>>,
@@ -77,9 +77,9 @@ impl<S: Clone + Send + Sync + 'static> Resource<S> {
     /// for each read and for each subscription, before the handler and its middleware. For other
     /// clients, the resource does not exist. If the check returns an error, the request fails with it.
     ///
-    /// The check is a sync or async function whose parameters are extractors: `Args` with the
-    /// template's variables, the [`State`](crate::State), or the caller. It cannot send requests to the
-    /// client. If this is set several times, all checks must return `true`. Lists do not run the check: a
+    /// The check is a sync or async function whose parameters are extractors: `Args` with the template's
+    /// variables, the [`State`](crate::State), or the caller. The check cannot send requests to the
+    /// client. If several checks are set, all of them must return `true`. Lists do not run the check: a
     /// resource without variables is listed for every client unless
     /// [`visible_if`](Self::visible_if) hides it.
     ///
@@ -113,7 +113,7 @@ impl<S: Clone + Send + Sync + 'static> Resource<S> {
         self
     }
 
-    /// Sets the MIME type; for a template, the common one of all its resources.
+    /// Sets the MIME type; for a template, the MIME type of all its resources.
     #[must_use]
     pub fn mime(mut self, mime: impl Into<String>) -> Self {
         self.definition.mime_type = Some(mime.into());

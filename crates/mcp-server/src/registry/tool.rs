@@ -56,10 +56,10 @@ pub struct Tool<S = ()> {
     problem: Option<String>,
 }
 
-/// Binds the state of the server to a handler.
+/// A function that binds the state of the server to a handler.
 type Bind<S> = Box<dyn FnOnce(S, bool) -> Erased<ForTool> + Send>;
 
-/// What checks the arguments.
+/// The check of the arguments.
 enum Input {
     /// The tool has no parameters.
     None,
@@ -71,7 +71,7 @@ enum Input {
 
 impl<S: Send + Sync + 'static> Tool<S> {
     /// Creates a tool from a function whose parameters are extractors. The argument type determines
-    /// the input schema, a [`Json`](crate::Json) return type the output schema.
+    /// the input schema; a [`Json`](crate::Json) return type determines the output schema.
     pub fn new<M>(name: impl Into<String>, handler: impl Handler<ForTool, S, M>) -> Self {
         let mut spec = Spec::default();
         let keeps_context = describe::<S, M, _>(&handler, &mut spec);
@@ -214,8 +214,8 @@ impl<S: Send + Sync + 'static> Tool<S> {
         self
     }
 
-    /// Serves the tool only to requests with all scopes in `scope`, one or more words. Over stdio
-    /// every request has them. Over HTTP the token must include them (crate `mcp-auth`); without
+    /// Serves the tool only to requests with all scopes in `scope`, which are separated by spaces.
+    /// Over stdio every request has all scopes. Over HTTP the token must include them (crate `mcp-auth`); without
     /// authentication every call is rejected.
     #[must_use]
     pub fn scope(mut self, scope: impl Into<String>) -> Self {
@@ -224,7 +224,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
     }
 
     /// Lets calls run as tasks: the client receives a task at once, polls it, and retrieves the
-    /// result later. The handler does not need to know.
+    /// result later. The handler is the same as without tasks.
     #[cfg(feature = "tasks")]
     #[must_use]
     pub fn task(mut self, mode: TaskMode) -> Self {

@@ -20,8 +20,9 @@ const OVERHEAD: usize = 1 + 16 + 8 + 16;
 /// The keys that encrypt the state of a call between its round trips (`requestState`, stateless
 /// revision), and authenticate the cursors of lists.
 ///
-/// By default each process creates a random key. If several processes serve the same clients, or a client continues after a
-/// restart, they must share a key: pass 32 random bytes from a secret store to [`StateKeys::new`]. To rotate the
+/// By default each process creates a random key. If several processes serve the same clients, or if a client may continue a
+/// call after a restart of the server, all these processes need the same key: pass
+/// 32 random bytes from a secret store to [`StateKeys::new`]. To rotate the
 /// key without failing running calls, pass the old one to [`with_previous`].
 ///
 /// State is encrypted and authenticated (ChaCha20-Poly1305 under a key derived for each state),
@@ -37,7 +38,7 @@ pub struct StateKeys {
 }
 
 impl StateKeys {
-    /// Creates keys with a random key of this process.
+    /// Creates state keys with a random key that only this process has.
     pub fn random() -> Self {
         Self {
             current: OnceLock::new(),
@@ -47,7 +48,7 @@ impl StateKeys {
         }
     }
 
-    /// Creates keys with a key that several processes share.
+    /// Creates state keys from `key`, for several processes with the same key.
     pub fn new(key: [u8; 32]) -> Self {
         Self {
             current: OnceLock::from(key),
@@ -115,8 +116,9 @@ impl StateKeys {
     }
 
     /// Encrypts and authenticates a state of at most 64 KiB, for a [`Service`](mcp_protocol::Service) that makes round trips without a
-    /// [`Server`](crate::Server). [`decrypt`](Self::decrypt) returns it only with the same `bound`, and for `lifetime`, which is rounded down
-    /// to seconds. `bound` is not part of the text: it should identify the kind of state, the call and the principal.
+    /// [`Server`](crate::Server). [`decrypt`](Self::decrypt) returns the state only with the same `bound`, and only until
+    /// `lifetime`, rounded down to seconds, has passed.
+    /// `bound` is not part of the text: it should identify the kind of state, the call and the principal.
     ///
     /// # Errors
     /// The state is too long, or the operating system returns no random bytes.
@@ -183,7 +185,7 @@ impl StateKeys {
 
 const VERSION: u8 = 1;
 
-/// Each key is used only once, so a constant nonce is safe.
+/// Returns a constant nonce, which is safe because each key is used only once.
 fn nonce() -> aead::Nonce {
     aead::Nonce::assume_unique_for_key([0; 12])
 }

@@ -249,7 +249,7 @@ fn text(keywords: &JsonObject, keyword: &str) -> Option<String> {
     Some(keywords.get(keyword)?.as_str()?.to_owned())
 }
 
-/// `#[serde(flatten)]` beside a map or `deny_unknown_fields`.
+/// Handles `#[serde(flatten)]` beside a map or `deny_unknown_fields`.
 fn leftovers(keywords: &mut JsonObject) {
     if !keywords.contains_key("unevaluatedProperties") {
         return;

@@ -49,7 +49,7 @@ pub(crate) fn validate(validator: &Validator, value: &Value) -> Result<(), Strin
     }
 }
 
-/// Which side reads the values of a schema.
+/// The side that reads the values of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     /// The server: models write the values.

@@ -23,7 +23,7 @@ use crate::{
     RegistrationError,
 };
 
-/// Builds a [`Server`] with state `S`. Create it with [`Server::builder`].
+/// The builder of a [`Server`] with state `S`. Create it with [`Server::builder`].
 ///
 /// Pass the builder to `serve` of a transport, or call [`build`](Self::build) first if you need a
 /// [`Server`] to change its lists while it runs. `build` and `serve` report all items that cannot
@@ -147,12 +147,12 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self
     }
 
-    /// Adds a method that is not part of the protocol. The handler is that of a tool, with two
-    /// differences: `Args<T>` is the type of the params, and it returns [`Json<T>`](crate::Json),
-    /// a JSON value or nothing; the result must be an object.
+    /// Adds a method that is not part of the protocol. The handler is written like the handler of a
+    /// tool, with two differences: `T` in `Args<T>` is the type of the params, and the handler
+    /// returns [`Json<T>`](crate::Json), a JSON value or nothing. The result must be an object.
     ///
-    /// Choose a name with a prefix of yours, such as `com.example/search`. A name of the protocol, also in other
-    /// letter case, and a name that is registered twice are errors of [`build`](Self::build). To
+    /// Choose a name with your own prefix, such as `com.example/search`. [`build`](Self::build) reports an error
+    /// for a name of the protocol, in any letter case, and for a name that is registered twice. To
     /// declare the method to clients, add it with an [`Extension`](crate::Extension).
     ///
     /// ```
@@ -192,8 +192,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self
     }
 
-    /// Adds middleware around all messages of the server, in both directions. The first one added
-    /// is the outermost: it sees inbound messages first and outbound messages last.
+    /// Adds middleware around all messages of the server, in both directions. The first middleware
+    /// added is the outermost: it sees inbound messages first and outbound messages last.
     ///
     /// ```
     /// use mcp_server::middleware::{Next, Request};

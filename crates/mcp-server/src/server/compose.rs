@@ -22,13 +22,13 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// Adds the tools, prompts and resources of another server. They keep the state and the
     /// [guards](Self::guard) of that server.
     ///
-    /// The guards of this server run first, for the items of both servers. Those of the other
-    /// server run only when its tools are called, its prompts fetched, its resources read, and
-    /// their arguments completed, not for lists. A subscription to one of its resources is checked
+    /// The guards of this server run first, for the items of both servers. The guards of the other
+    /// server run only when a client calls its tools, fetches its prompts, reads its resources or
+    /// completes their arguments; they do not run for lists. A subscription to one of its resources is checked
     /// as a read.
     ///
     /// The extensions and experimental capabilities of the other server are declared too; if both
-    /// servers declare one, the settings of this server apply. All other settings of the other
+    /// servers declare the same one, the settings of this server apply. All other settings of the other
     /// server are ignored, for example instructions, deadline and task store.
     ///
     /// [`build`](Self::build) reports an error for each name or URI that both servers use, and if

@@ -23,7 +23,7 @@ use crate::subscriptions::{Subscriptions, is_addressed};
 use crate::task_table::{TaskConfig, Tasks};
 use crate::{Change, RegistrationError};
 
-/// What the builder of a server collects.
+/// The parts that the builder of a server collects.
 pub(crate) struct Parts {
     pub(super) tools: Vec<ToolEntry>,
     pub(super) prompts: Vec<PromptEntry>,

@@ -60,10 +60,10 @@ pub trait Extension<S> {
     }
 
     /// Adds the methods, notifications, tools, prompts, resources and middleware of the extension to
-    /// an empty builder. Other settings of the builder do not count.
+    /// an empty builder. Other settings of the builder are ignored.
     ///
     /// Only clients that declare the extension can use its methods and send its notifications, unless
-    /// [`serves_all_clients`](Self::serves_all_clients) says otherwise. If
+    /// [`serves_all_clients`](Self::serves_all_clients) returns `true`. If
     /// something cannot be registered, nothing of the extension is installed, and
     /// [`ServerBuilder::build`] reports the problem.
     fn install(self, server: ServerBuilder<S>) -> ServerBuilder<S>
@@ -133,7 +133,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
 }
 
 impl Ctx {
-    /// Returns the client's settings for an extension, if the client declared it. The settings are
+    /// Returns the client's settings for an extension, or `None` if the client did not declare the extension. The settings are
     /// untrusted input.
     pub fn extension(&self, identifier: &str) -> Option<&JsonObject> {
         let declared = self.client_capabilities()?.extensions.as_ref()?;
@@ -143,8 +143,8 @@ impl Ctx {
     /// Like [`extension`](Self::extension), for a handler that requires the extension.
     ///
     /// # Errors
-    /// The client did not declare the extension. Returned with `?`, the error rejects the request
-    /// with code -32021 and the name of the extension.
+    /// The client did not declare the extension. If the handler returns this error, the request is
+    /// rejected with code -32021 and the name of the extension.
     pub fn require_extension(&self, identifier: &str) -> Result<&JsonObject, HandlerError> {
         self.extension(identifier)
             .ok_or_else(|| HandlerError::protocol(missing_extension(identifier)))

@@ -5,7 +5,7 @@ use crate::handler::server::ReportChange as _;
 use crate::registry::resource::Registered;
 use crate::{Change, IntoPrompts, IntoResources, IntoTools, RegistrationError};
 
-/// Adds and removes tools of a running server. Returned by [`Server::tools`].
+/// A handle that adds and removes tools of a running server. Returned by [`Server::tools`].
 #[derive(Debug)]
 pub struct Tools<'a, S = ()>(pub(super) &'a Server<S>);
 
@@ -35,7 +35,7 @@ impl<S: Clone + Send + Sync + 'static> Tools<'_, S> {
     }
 }
 
-/// Adds and removes prompts of a running server. Returned by [`Server::prompts`].
+/// A handle that adds and removes prompts of a running server. Returned by [`Server::prompts`].
 #[derive(Debug)]
 pub struct Prompts<'a, S = ()>(pub(super) &'a Server<S>);
 
@@ -64,7 +64,7 @@ impl<S: Clone + Send + Sync + 'static> Prompts<'_, S> {
     }
 }
 
-/// Adds and removes resources and resource templates of a running server, and notifies subscribers.
+/// A handle that adds and removes resources and resource templates of a running server, and notifies subscribers.
 /// Returned by [`Server::resources`].
 #[derive(Debug)]
 pub struct Resources<'a, S = ()>(pub(super) &'a Server<S>);

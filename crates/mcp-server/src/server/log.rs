@@ -74,7 +74,7 @@ impl LogLayer {
     /// user. Clients of the stateless revision do not receive them.
     ///
     /// The layer does not keep the server alive; when the last handle is dropped, broadcasts stop.
-    /// A second call replaces the server of the first one.
+    /// A second call replaces the server of the first call.
     #[must_use]
     pub fn broadcast<S>(mut self, server: &Server<S>) -> Self {
         self.broadcast = server.weak_core();

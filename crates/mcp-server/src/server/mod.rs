@@ -83,13 +83,13 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     }
 
     /// Notifies clients of a change, in all processes of the server if it has a
-    /// [`ChangeBus`](crate::ChangeBus). [`Change::only_for`] restricts it to the clients of one user.
+    /// [`ChangeBus`](crate::ChangeBus). [`Change::only_for`] restricts the notification to the clients of one user.
     pub fn changed(&self, change: Change) {
         self.core.changed(change);
     }
 
     /// Notifies the clients of this process of a change. Call it for each change that arrives on
-    /// the [`ChangeBus`](crate::ChangeBus); without a bus it is not needed.
+    /// the [`ChangeBus`](crate::ChangeBus); a server without a bus does not need it.
     pub fn deliver(&self, change: &Change) {
         self.core.deliver(change);
     }
@@ -192,8 +192,8 @@ impl<S: Clone + Send + Sync + 'static> Service for Server<S> {
 }
 
 /// The server that serves the call, for handlers that change its lists. `S` is the state type of
-/// the handler. For a handler of a merged or mounted server this is the outer server: added items
-/// get no prefix.
+/// the handler. For a handler of a merged or mounted server the parameter is the outer server, and
+/// items that it adds get no prefix.
 impl<S: Clone + Send + Sync + 'static> FromCall<S> for Server<S> {
     const KEEPS_CONTEXT: bool = false;
 
@@ -227,7 +227,7 @@ pub struct WeakServer<S = ()> {
 
 impl<S: Clone> Server<S> {
     /// Returns a handle that does not keep the server alive. Use it in the state or a handler of
-    /// the same server: a [`Server`] there is a reference cycle, and the server is never dropped.
+    /// the same server: with a [`Server`] there, the server would own itself and never be dropped.
     pub fn downgrade(&self) -> WeakServer<S> {
         WeakServer {
             core: Arc::downgrade(&self.core),

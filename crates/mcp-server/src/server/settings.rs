@@ -17,7 +17,7 @@ use crate::{CacheHint, ChangeBus};
 pub struct GuardedRequest<'a> {
     /// The method.
     pub method: &'a str,
-    /// The tool, prompt or URI of the request; `None` for lists and settings.
+    /// The tool, prompt or URI of the request; `None` for a request without such a target, for example a list.
     pub target: Option<&'a str>,
     /// The request.
     pub context: &'a RequestContext,

@@ -27,7 +27,7 @@ const TRIES: u32 = 24;
 /// How often the client may send an invalid input response before the call fails.
 const MAX_ANSWERS: u32 = 8;
 
-/// Ends the recovery for all waiting requests when dropped.
+/// A guard that ends the recovery for all waiting requests when dropped.
 struct RecoveryGuard<'a>(&'a Core);
 
 impl Drop for RecoveryGuard<'_> {

@@ -26,7 +26,7 @@ const RENEWALS: u32 = 2;
 /// error.
 const RETENTION_AFTER_EXPIRY: Duration = Duration::from_secs(60);
 
-/// Polls the handler of one task and saves its changes.
+/// The runner of one task, which polls the handler and saves the changes of the task.
 pub(super) struct TaskRunner {
     pub(super) tasks: Arc<Tasks>,
     pub(super) guard: RunningGuard,
@@ -35,7 +35,7 @@ pub(super) struct TaskRunner {
     pub(super) session: Arc<Session>,
 }
 
-/// Why a task stopped running.
+/// The reason why a task stopped running.
 enum End {
     /// The handler has finished.
     Outcome(Outcome),

@@ -45,13 +45,13 @@ pub use self::syntax::TemplateError;
 /// | `{x}` | one or more characters, none of them `/`, `?` or `#` | no |
 /// | `{+x}` | one or more characters of any kind | no |
 /// | `{#x}` | `#` and a text without `#` | yes |
-/// | `{.x}`, `{/x}` | the sign and what `{x}` matches | yes |
+/// | `{.x}`, `{/x}` | `.` or `/`, then what `{x}` matches | yes |
 /// | `{;x}` | `;x` or `;x=` and what `{x}` matches, or nothing | yes |
 /// | `{?x,y}`, `{&x,y}` | parameters of the query, in any order, each once, no others | each of them |
 ///
 /// Several variables in one expression match like several expressions; the last ones may be absent.
 /// Absent variables are not in the result. If a URI can be split in several ways, as many optional
-/// parts as possible are present, and earlier variables take as much as they can. A variable that
+/// parts as possible are present, and earlier variables match as many characters as possible. A variable that
 /// occurs several times has the same value everywhere.
 ///
 /// Values are percent-decoded exactly once. The time is at most proportional to the length of the
@@ -110,7 +110,7 @@ impl UriTemplate {
             })
     }
 
-    /// Returns whether [`matches`](Self::matches) can succeed: no variable has a modifier.
+    /// Returns whether [`matches`](Self::matches) can succeed, which is the case if no variable has a modifier.
     pub fn is_reversible(&self) -> bool {
         self.matcher.is_some()
     }

@@ -8,7 +8,7 @@ use mcp_jsonrpc::{ErrorObject, RawJson};
 use mcp_protocol::{Call, Caller, Closed, Delivery, Extras, Link, MethodName, RequestOrigin, lock};
 use serde_json::Value;
 
-/// Answers a server request or input request: returns the result for its method and params.
+/// A function that returns the result of a server request or input request for its method and params.
 pub(super) type Answers = Arc<dyn Fn(&str, &Value) -> Result<Value, ErrorObject> + Send + Sync>;
 
 /// The notifications that a client has received, with method and params.

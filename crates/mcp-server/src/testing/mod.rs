@@ -81,7 +81,7 @@ pub struct TestClient {
 }
 
 impl TestClient {
-    /// Creates a client of the latest revision, without capabilities. Takes a server or its
+    /// Creates a client of the latest revision, without capabilities. `server` is a server or a
     /// builder.
     ///
     /// # Panics
@@ -124,7 +124,7 @@ impl TestClient {
 
     /// Declares client capabilities, and answers server requests and input requests: `answers` gets
     /// the method and params, and returns the result. Replaces earlier answers. Call it before the
-    /// first request, because a session declares its capabilities when it opens.
+    /// first request, because the client declares its capabilities when it opens the session.
     #[must_use]
     pub fn answer(
         mut self,
@@ -162,8 +162,9 @@ impl TestClient {
         self.signed_in(caller)
     }
 
-    /// Signs the client in. Unlike [`on_behalf`](Self::on_behalf), handlers see what an authentication layer would have verified: from a
-    /// `mcp_auth::server::Identity`, its scopes and the extractor `mcp_auth::server::Auth`. The first caller of a client owns its session.
+    /// Signs the client in. In contrast to [`on_behalf`](Self::on_behalf), requests have everything that an authentication layer
+    /// adds: for a `mcp_auth::server::Identity`, these are its scopes and the value of the extractor `mcp_auth::server::Auth`.
+    /// The first caller of a client owns its session.
     #[must_use]
     pub fn signed_in(mut self, caller: impl Into<Caller>) -> Self {
         self.caller = Arc::new(caller.into());
@@ -177,13 +178,15 @@ impl TestClient {
     }
 
     /// Returns the method and params of all notifications received so far, in order. In revision 2026-07-28, a client receives changes only while a
-    /// subscription is open, see [`listen`](Self::listen); with sessions, a client receives changes of lists without it.
+    /// subscription is open, see [`listen`](Self::listen); with sessions, a client receives changes of lists without a
+    /// subscription.
     pub fn notifications(&self) -> Vec<(String, Value)> {
         self.notifications.all()
     }
 
-    /// Subscribes to changes, and returns when the server has confirmed it: with one request `subscriptions/listen` in revision 2026-07-28, with
-    /// `resources/subscribe` for each resource in a session, which announces changes of lists in any case.
+    /// Subscribes to changes, and returns when the server has confirmed the subscription. In revision 2026-07-28, sends one
+    /// `subscriptions/listen`. In a session, sends `resources/subscribe` for each resource; the server announces changes of lists
+    /// in any case.
     ///
     /// ```
     /// use mcp_server::testing::{TestClient, block_on};

@@ -1,4 +1,4 @@
-//! What the client's role sees of the transport: the connection handle and the `Link` of the client.
+//! The interface of the transport for the client role: the connection handle and the `Link` of the client.
 
 use std::sync::Arc;
 

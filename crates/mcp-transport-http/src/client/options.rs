@@ -30,7 +30,7 @@ pub struct ClientOptions {
     pub(crate) strictness: Strictness,
 }
 
-/// When to reconnect an interrupted event stream.
+/// The policy for reconnecting an interrupted event stream.
 #[derive(Debug, Clone)]
 pub(crate) struct ReconnectPolicy {
     /// Maximum number of consecutive attempts without a new event.
@@ -178,8 +178,9 @@ impl ClientOptions {
         self
     }
 
-    /// Sets the upper bound of the delay before the first reconnect. Default: 500 ms. It doubles after each failed attempt, up to
-    /// [`with_max_reconnect_delay`](Self::with_max_reconnect_delay). The delay itself is a random part of that bound. The
+    /// Sets the upper bound of the delay before the first reconnect. Default: 500 ms. This bound doubles after each failed
+    /// attempt, up to
+    /// [`with_max_reconnect_delay`](Self::with_max_reconnect_delay). The delay itself is a random part of the bound. The
     /// client always waits at least as long as the server's `retry` says.
     #[must_use]
     pub fn with_reconnect_delay(mut self, delay: Duration) -> Self {
@@ -209,8 +210,9 @@ impl ClientOptions {
         self
     }
 
-    /// Sets the longest `Retry-After` that the client waits for before it repeats a request, once.
-    /// The header is a number of seconds or a date. Default: 5 s. Tool calls are never repeated.
+    /// Sets the maximum `Retry-After` after which the client repeats a request. Each request is
+    /// repeated at most once. The header is a number of seconds or a date.
+    /// Default: 5 s. Tool calls are never repeated.
     #[must_use]
     pub fn with_max_retry_after(mut self, longest: Duration) -> Self {
         self.retry_after = longest;

@@ -43,9 +43,9 @@ use crate::http_service::{HttpService, RequestBody, TowerService};
 /// # Failures
 ///
 /// A failure ends one call and not the connection; the error says what happened and what to do. An
-/// interrupted event stream is resumed with `Last-Event-ID` if the server gave its events ids. A
-/// response that is lost otherwise is requested again, once, if the request has no side effects: a
-/// tool is never called twice, and the error says that it may have run. When the server has lost
+/// interrupted event stream is resumed with `Last-Event-ID` if the server gave its events ids. If a
+/// response is lost in another way, a request without side effects is sent again, once. A tool is
+/// never called twice; the error says that the tool may have run. When the server has lost
 /// the session, the client opens a new one and restores its log level and subscriptions. On the
 /// stateless revision (2026-07-28) an interrupted stream fails its call and nothing is repeated.
 /// The connection ends when it is closed or dropped, or when no new session can be opened.
@@ -170,7 +170,7 @@ impl HttpTransport {
         self
     }
 
-    /// Returns whether others can read messages on their way: the URL is neither `https` nor on this machine.
+    /// Returns whether the URL is neither `https` nor on this machine, so that others can read the messages in transit.
     pub fn is_readable_in_transit(&self) -> bool {
         !self.endpoint.is_secure() && !self.endpoint.is_local()
     }

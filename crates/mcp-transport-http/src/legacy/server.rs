@@ -84,7 +84,7 @@ impl LegacyEndpoint {
         }
     }
 
-    /// GET: opens a session, which ends with its event stream.
+    /// Handles GET: opens a session, which ends with its event stream.
     fn open(&self, parts: Box<RequestHead>) -> Result<Response<Body>, Refusal> {
         let mcp_headers = McpHeaders::of(&parts.headers);
         admission::check_accept(&parts.headers, &mcp_headers, admission::EVENTS)?;
@@ -137,7 +137,7 @@ impl LegacyEndpoint {
         })))
     }
 
-    /// POST: receives one message, or a batch where the revision has batches. Responses are sent on
+    /// Handles POST: receives one message, or a batch where the revision has batches. Responses are sent on
     /// the event stream.
     async fn receive<B>(&self, parts: Box<RequestHead>, body: B) -> Result<Response<Body>, Refusal>
     where

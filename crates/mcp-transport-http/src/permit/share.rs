@@ -11,8 +11,8 @@ use mcp_protocol::{Principal, client_network};
 
 use crate::sync::lock;
 
-/// The client to which memory and work are charged. Unlike a [`mcp_protocol::Owner`] it is always known, because an unknown client has no share:
-/// all clients look the same without an address or a principal.
+/// The client to which memory and work are charged. Unlike a [`mcp_protocol::Owner`], a `KnownOwner` always has an address or a
+/// principal. Clients without either cannot be distinguished, so they have no share.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum KnownOwner {
     Principal(Principal),
@@ -42,7 +42,7 @@ pub(crate) fn share(limit: usize, percent: u8) -> usize {
     usize::try_from(share).unwrap_or(usize::MAX)
 }
 
-/// How much each owner has taken of the second half of a limit.
+/// The part of the second half of a limit that each owner uses.
 #[derive(Default)]
 pub(crate) struct Shares {
     share: usize,
@@ -50,7 +50,7 @@ pub(crate) struct Shares {
 }
 
 impl Shares {
-    /// Each owner can take `percent` of the limit.
+    /// Creates shares: each owner can use `percent` of the limit.
     pub(crate) fn of(limit: usize, percent: u8) -> Self {
         Self {
             share: share(limit, percent),

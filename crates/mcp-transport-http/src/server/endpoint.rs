@@ -33,14 +33,14 @@ use crate::sync::lock;
 ///
 /// An authentication layer in front of the endpoint can put a
 /// [`Principal`](mcp_protocol::Principal) into the request's extensions. The session then belongs
-/// to that principal, and handlers can read it. A [`Grant`](mcp_protocol::Grant) in the extensions
+/// to that principal, and handlers can read the principal. A [`Grant`](mcp_protocol::Grant) in the extensions
 /// holds the scopes of the request.
 ///
 /// [tower service]: tower_service::Service
 #[derive(Clone)]
 pub struct Endpoint(pub(crate) Arc<SharedEndpoint>);
 
-/// What all handles to an endpoint share.
+/// The state that all handles to an endpoint share.
 pub(crate) struct SharedEndpoint {
     pub(crate) state: EndpointState,
     /// The other endpoints of the server; `None` if this one serves alone.

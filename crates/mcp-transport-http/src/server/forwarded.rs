@@ -1,4 +1,4 @@
-//! What an endpoint knows of requests that another endpoint has forwarded.
+//! Properties of requests that another endpoint has forwarded.
 
 use http::request::Parts;
 use http::{HeaderName, StatusCode, Uri};

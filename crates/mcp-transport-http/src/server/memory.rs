@@ -17,14 +17,16 @@ const LARGEST_CLIENT: usize = 256 << 10;
 const SESSION_EVENTS: usize = 10 << 20;
 
 impl ServerOptions {
-    /// Sets all limits on memory so that the clients together cause at most about `bytes` of resident
-    /// memory to be used, including 8 MiB for the program at rest. Of the rest, a quarter each is for
-    /// requests, for responses and for stored events, an eighth for connections, and a sixteenth each
+    /// Sets all limits on memory so that the process uses at most about `bytes` of resident memory
+    /// for all clients together, including 8 MiB for the idle program. Of the remaining memory, a
+    /// quarter each is for requests,
+    /// for responses and for stored events, an eighth for connections, and a sixteenth each
     /// for sessions and for subscriptions with GET streams. Limits on a number of items are also derived: each item counts
     /// with its minimum memory, and the limit is at least one. No such limit is raised above its default.
     ///
-    /// Call it first: it replaces the event store with a [`MemoryEventStore`], unless it was removed,
-    /// and setters that follow change single limits. Handlers and stored tasks are not included;
+    /// Call this method before other setters, which then change single limits. It replaces the event
+    /// store with a [`MemoryEventStore`], unless the event store was removed.
+    /// Handlers and stored tasks are not included;
     /// `MemoryTaskStore::with_max_bytes` of `mcp-server` limits tasks. `docs/reliability.md` has the
     /// measured memory.
     #[must_use]

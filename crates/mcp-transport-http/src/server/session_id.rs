@@ -88,7 +88,7 @@ impl SessionId {
         key
     }
 
-    /// A random byte that selects a shard of a table.
+    /// Returns a random byte that selects a shard of a table.
     pub(crate) fn shard_byte(&self) -> u8 {
         let [first, ..] = self.0;
         first

@@ -115,7 +115,7 @@ impl EndpointState {
         let taken = permit.try_grow(bytes + head_memory(head), || head.owner());
         taken.map_err(|exhausted| match exhausted {
             Exhausted::Limit => Refusal::busy(format!(
-                "the open streams take {} bytes, the limit of MemoryLimits::max_stream_bytes; \
+                "the open streams use {} bytes, the limit of MemoryLimits::max_stream_bytes; \
                  subscribe again later",
                 self.streams.limit()
             )),

@@ -12,7 +12,7 @@ const SHORT: usize = 64;
 /// How many bytes of data that is too long are kept for the error message.
 const HEAD: usize = 512;
 
-/// Decodes events from a stream of bytes that arrives in chunks of any size.
+/// A decoder of events from a stream of bytes that arrives in chunks of any size.
 ///
 /// Comments and unknown fields are skipped without being buffered.
 #[derive(Debug)]

@@ -56,7 +56,7 @@ fn code(frame: &Value) -> i64 {
 
 // proves: STDIO-003, STDIO-012, M-STDIO-001
 #[tokio::test]
-async fn a_bad_line_costs_that_line() {
+async fn an_invalid_line_does_not_affect_other_lines() {
     let ping = request(1, "ping", &json!({}));
     let two = format!("{}{}", request(2, "ping", &json!({})).trim(), ping);
     let mut input = b"garbage\n".to_vec();

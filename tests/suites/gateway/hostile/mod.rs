@@ -381,7 +381,7 @@ async fn one_address_has_a_share_of_the_memory_of_parked_calls() {
 
 /// A message that a server sends after its response belongs to the client of that response.
 #[tokio::test]
-async fn a_late_question_reaches_no_other_address() {
+async fn a_late_server_request_reaches_no_other_address() {
     let (settings, mut servers) = Scripted::upstream();
     let (proxy, _shared) = servers.proxy(settings.sharing(Sharing::All)).await;
     let endpoint = Endpoint::new(proxy).unwrap();

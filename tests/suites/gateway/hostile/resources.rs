@@ -448,7 +448,7 @@ async fn a_subscription_receives_no_updates_that_may_belong_to_another_client() 
 
 /// A client must not end the updates of others by a subscription of its own.
 #[tokio::test]
-async fn a_subscription_takes_no_updates_from_others() {
+async fn a_subscription_does_not_end_the_updates_of_other_clients() {
     let (settings, mut servers) = Scripted::upstream();
     let building = tokio::spawn(Gateway::builder().mount("notes", settings).build());
     let mut server = with_resource(&mut servers, "notes://alice/10").await;

@@ -170,7 +170,7 @@ async fn subscriptions_that_are_lost_again_and_again_are_made_later_each_time() 
 
 /// Previously, the client did not notice that a subscription was refused, and one without a response prevented all others.
 #[tokio::test(start_paused = true)]
-async fn a_session_learns_which_resources_its_next_connection_does_not_watch() {
+async fn a_session_is_notified_of_resources_that_its_next_connection_does_not_watch() {
     let mut watching = WatchingSession::of(&["notes://a", "notes://b", "notes://c"], 16).await;
     watching.reconnect(3).await;
     for _ in 0..3 {

@@ -127,7 +127,7 @@ async fn the_subscriptions_of_a_replaced_server_move_to_the_new_one() {
 
 /// The session of a client keeps its subscriptions to the resources of a stateless server.
 #[tokio::test]
-async fn a_session_learns_that_its_server_is_removed_and_can_subscribe_again() {
+async fn a_session_is_notified_when_its_server_is_removed_and_can_subscribe_again() {
     let gateway = Gateway::builder().mount("files", upstream(files(), true));
     let gateway = gateway.build().await.unwrap();
     let client = connect_to(gateway.clone(), client(), false).await;

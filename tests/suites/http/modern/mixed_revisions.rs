@@ -139,7 +139,7 @@ async fn an_endpoint_without_sessions_serves_all_revisions() {
 }
 
 #[tokio::test]
-async fn a_request_that_says_what_it_is_is_no_member_of_a_batch() {
+async fn a_stateless_request_cannot_be_part_of_a_batch() {
     let probe = Probe::ready();
     let runs = Arc::clone(&probe.runs);
     let endpoint = probe.endpoint();

@@ -11,7 +11,7 @@ use crate::prelude::*;
 
 // proves: M-HTTP-016, M-HTTP-018, M-HTTP-021, M-HTTP-023, M-HTTP-026
 #[tokio::test(start_paused = true)]
-async fn a_handler_that_speaks_first_makes_a_stream_that_ends_with_its_answer() {
+async fn a_handler_that_sends_a_message_first_gets_a_stream_that_ends_with_its_response() {
     let gate = Gate::new();
     let endpoint = endpoint(&gate);
     let silent = StatelessPeer::new(&endpoint);
@@ -49,7 +49,7 @@ async fn a_handler_that_speaks_first_makes_a_stream_that_ends_with_its_answer() 
 
 // proves: M-HTTP-024
 #[tokio::test(start_paused = true)]
-async fn a_quiet_handler_makes_a_stream_only_to_keep_it_open() {
+async fn the_response_of_a_quiet_handler_becomes_a_stream_only_to_keep_it_open() {
     let interval = Duration::from_secs(15);
     let gate = Gate::new();
     let endpoint = endpoint(&gate);
@@ -145,7 +145,7 @@ async fn server_requests_fail_without_a_session() {
 }
 
 #[tokio::test]
-async fn nothing_follows_an_answer() {
+async fn no_message_follows_a_response() {
     let kept: Arc<Mutex<Option<Exchange>>> = Arc::default();
     let keeps = Arc::clone(&kept);
     let endpoint = Probe::new(move |cx| {
@@ -208,7 +208,7 @@ async fn an_error_has_a_status_unless_a_message_precedes_it() {
 }
 
 #[tokio::test]
-async fn a_panic_is_an_answer() {
+async fn a_panic_is_reported_as_an_error_response() {
     let endpoint = Probe::new(|_| panic!("a secret")).endpoint();
     let reply = StatelessPeer::new(&endpoint).tool(1, "go", json!({})).await;
     assert_eq!(reply.status, 200);
@@ -221,7 +221,7 @@ async fn a_panic_is_an_answer() {
 }
 
 #[tokio::test]
-async fn a_subscriber_that_does_not_read_is_let_go_before_it_misses_anything() {
+async fn a_subscription_that_is_not_read_ends_before_a_notification_is_lost() {
     let links: Arc<Mutex<Option<Exchange>>> = Arc::default();
     let gone = Arc::new(Semaphore::new(0));
     let (keeps, dropped) = (Arc::clone(&links), Arc::clone(&gone));

@@ -7,7 +7,7 @@ use super::{CLIENTS, Gate, WATCHED, node, node_with, nodes, ping, watched};
 use crate::prelude::*;
 
 #[tokio::test]
-async fn an_endpoint_lets_go_of_a_session_that_another_one_has_claimed() {
+async fn an_endpoint_stops_serving_a_session_that_another_endpoint_has_claimed() {
     let (gate, store) = (Gate::new(), MemorySessionStore::new());
     let (_, one) = node(&gate, store.clone());
     let (_, two) = node(&gate, store.clone());
@@ -33,7 +33,7 @@ async fn an_endpoint_lets_go_of_a_session_that_another_one_has_claimed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_with_an_open_stream_is_let_go_without_a_request() {
+async fn a_claimed_session_with_an_open_stream_is_released_without_a_request() {
     let (_store, one, two) = nodes();
     let peer = Peer::open(&one).await;
     let mut stream = peer.get(None).await;
@@ -43,7 +43,7 @@ async fn a_session_with_an_open_stream_is_let_go_without_a_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_shutdown_ends_the_calls_of_sessions_that_were_let_go() {
+async fn a_shutdown_ends_the_calls_of_released_sessions() {
     let (gate, store) = (Gate::new(), MemorySessionStore::new());
     let (_, one) = node(&gate, store.clone());
     let (_, two) = node(&gate, store);

@@ -18,7 +18,7 @@ use crate::scopes::Scopes;
 pub struct ResourceMetadata {
     /// The resource identifier of the server. It is sent to the authorization server unchanged.
     pub resource: String,
-    /// The issuers of its tokens.
+    /// The issuers of the server's tokens.
     #[serde(default, deserialize_with = "lenient::list")]
     pub authorization_servers: Vec<String>,
     /// The scopes to request if no challenge names any.

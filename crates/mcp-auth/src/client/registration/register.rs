@@ -20,7 +20,7 @@ pub(crate) struct ClientProfile {
     pub(crate) uri: Option<String>,
 }
 
-/// What the client uses of a registration response. Members of another type count as absent.
+/// The members of a registration response that the client uses. Members of another type count as absent.
 struct RegistrationResponse {
     client_id: String,
     client_secret: Option<Secret>,

@@ -26,7 +26,7 @@ use crate::scopes::{OFFLINE_ACCESS, Scopes};
 use crate::web::redacted;
 use crate::well_known::is_same_issuer;
 
-/// Why the client signs in, and what it had before.
+/// The reason for a sign-in, and the tokens that the client had before.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SignInRequest {
     pub(crate) challenge: Option<Challenge>,

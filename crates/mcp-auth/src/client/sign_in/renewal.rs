@@ -23,7 +23,7 @@ const MAX_ATTEMPTS: u32 = 3;
 /// The lock for obtaining tokens; `None` while a task holds it.
 type RenewalLock = Option<OwnedMutexGuard<()>>;
 
-/// Why new tokens are needed.
+/// The reason why new tokens are needed.
 #[derive(Debug, Clone)]
 pub(crate) enum RenewalReason {
     /// The program called `sign_in`.

@@ -14,7 +14,7 @@ use crate::error::Error;
 /// Maximum number of parameters that are read.
 const MAX_PARAMETERS: usize = 32;
 
-/// Opens the authorization server for the user and receives the callback.
+/// A user agent, which opens the authorization server for the user and receives the callback.
 ///
 /// Use [`Loopback`] in programs on the user's machine, and [`CustomUserAgent`] in
 /// programs with their own redirect URI.

@@ -27,7 +27,7 @@ impl<B> Body<B> {
         Self(BodyKind::Inner(body))
     }
 
-    /// A body that ends at `end` if the inner body has not ended before.
+    /// Returns a body that ends at `end` if the inner body has not ended before.
     pub(super) fn limited(body: B, end: Instant) -> Self {
         Self(BodyKind::Limited(body, Box::pin(sleep_until(end))))
     }

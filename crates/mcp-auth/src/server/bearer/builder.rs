@@ -62,7 +62,7 @@ pub struct RequireBearerBuilder {
 }
 
 impl RequireBearerBuilder {
-    /// Accepts tokens with this audience too, a name such as `api://my-server` of an authorization
+    /// Also accepts tokens with this audience, for example `api://my-server`, from an authorization
     /// server that does not support resource indicators.
     pub fn audience(mut self, name: impl Into<String>) -> Self {
         self.audiences.push(name.into());
@@ -101,7 +101,7 @@ impl RequireBearerBuilder {
         self
     }
 
-    /// Declares that a token with the scope `broad` has the scopes in `narrow`, separated by
+    /// Declares that a token with the scope `broad` also has the scopes in `narrow`, separated by
     /// spaces.
     pub fn implies(mut self, broad: impl Into<String>, narrow: impl Into<String>) -> Self {
         self.implied.push((broad.into(), narrow.into()));
@@ -126,7 +126,8 @@ impl RequireBearerBuilder {
     /// without a scope. A prompt or a resource requires a scope with [`Auth::require`](crate::server::Auth::require).
     ///
     /// A session belongs to the principal that opened it, so a client that signs in during an anonymous session has to
-    /// open a new one. The client of this SDK opens it and returns an error: the call has not run, and can be repeated.
+    /// open a new one. The client of this SDK opens a new session and returns an error for the call, which has not run
+    /// and can be repeated.
     ///
     /// Default: requests without a token receive 401.
     pub fn allow_anonymous(mut self) -> Self {

@@ -19,7 +19,7 @@ use crate::server::verify::OTHER_AUDIENCE;
 /// Maximum number of characters of a description.
 const MAX_DESCRIPTION_CHARS: usize = 200;
 
-/// Why a request is not accepted.
+/// The reason why a request is not accepted.
 #[derive(Debug)]
 pub(super) enum Refusal {
     /// The request has no token.

@@ -31,7 +31,7 @@ pub(super) const NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 /// Default of [`Dpop::window`].
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// How a server accepts tokens that are bound to a key (DPoP), for
+/// The settings with which a server accepts tokens that are bound to a key (DPoP), for
 /// [`RequireBearerBuilder::dpop`](super::RequireBearerBuilder::dpop).
 ///
 /// A client sends such a token with the scheme `DPoP` and a proof: a signature over the method, the URL, the token and the
@@ -39,7 +39,8 @@ const WINDOW: Duration = Duration::from_secs(60);
 /// (`cnf.jkt`), and if the proof was not used before. A bound token without a proof is rejected.
 ///
 /// The URL of a proof must be that of the request, with the scheme and authority of the protected server, or the URL of the
-/// protected server. So a proxy in front may change the path only if clients use that URL.
+/// protected server. A proxy in front of the server may therefore change the path only if clients use the URL of the
+/// protected server.
 ///
 /// ```
 /// use mcp_auth::server::{Dpop, Jwt, require_bearer};
@@ -183,7 +184,7 @@ impl fmt::Debug for Dpop {
     }
 }
 
-/// Why a proof is not accepted.
+/// The reason why a proof is not accepted.
 #[derive(Debug)]
 pub(super) enum ProofError {
     Invalid(&'static str),

@@ -14,7 +14,7 @@ const CAPACITY: usize = 262_144;
 /// One key may take up to this part of a [`MemoryReplayCache`].
 const SHARE: usize = 4;
 
-/// Where a server stores the proofs that were used, so that none is accepted twice.
+/// A store of the proofs that were used, so that a server does not accept a proof twice.
 ///
 /// A cache that several processes of a server share, such as Redis, makes a proof unique for all of them. It also contains tickets for
 /// requests that a process forwards to another one (`ServerOptions::with_forwarding`), so that the other process accepts their proofs.
@@ -36,7 +36,8 @@ pub trait ReplayCache: Send + Sync + 'static {
     /// Removes what [`insert`](Self::insert) has stored, if it has not expired. Returns whether it was stored.
     ///
     /// Only tickets are removed, never proofs. Checking and removing must be one atomic step, such as `DEL key:id` of Redis:
-    /// of several calls, one returns `true`. Default: returns `false` and removes nothing, so that a process rejects a forwarded
+    /// of several concurrent calls, exactly one returns `true`.
+    /// Default: returns `false` and removes nothing, so that a process rejects a forwarded
     /// request whose proof the other process has stored in this cache.
     ///
     /// # Errors
@@ -75,8 +76,8 @@ impl MemoryReplayCache {
         Self::with_capacity(CAPACITY)
     }
 
-    /// Creates a cache for this number of proofs. One client at full speed needs its requests per second, times twice the
-    /// [window](super::Dpop::window) in seconds, times 4.
+    /// Creates a cache for this number of proofs. For a client to send requests without interruption, the number must be
+    /// at least its requests per second, times twice the [window](super::Dpop::window) in seconds, times 4.
     pub fn with_capacity(proofs: usize) -> Self {
         Self {
             capacity: proofs.max(SHARE),

@@ -53,8 +53,8 @@ pub(crate) struct Cache {
     ttl: Duration,
 }
 
-/// How many requests to the issuer may start: [`BURST`] at once, and [`PER_SECOND`] more each second.
-/// Without a limit, forged tokens become a flood for the issuer.
+/// The rate limit of requests to the issuer: [`BURST`] at once, and [`PER_SECOND`] more each second.
+/// Without a limit, forged tokens would flood the issuer.
 struct Rate {
     left: f64,
     at: Instant,

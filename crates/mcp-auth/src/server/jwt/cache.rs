@@ -24,7 +24,7 @@ const BACKOFF: Duration = Duration::from_secs(5);
 /// Minimum interval between fetches because of unknown keys.
 const UNKNOWN_KEY_INTERVAL: Duration = Duration::from_secs(60);
 
-/// How long keys are cached.
+/// The times for which keys are cached.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CacheLifetimes {
     /// Age after which keys are fetched again.
@@ -53,7 +53,7 @@ struct Inner {
     fetch_lock: Arc<tokio::sync::Mutex<()>>,
 }
 
-/// Fetches the keys of an issuer.
+/// The source of an issuer's keys.
 pub(crate) struct Source {
     pub(crate) issuer: Issuer,
     /// The URL of the keys; otherwise the metadata names it.

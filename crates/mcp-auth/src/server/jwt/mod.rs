@@ -31,8 +31,8 @@ use crate::server::verify::{Rejection, Verify};
 
 /// A verifier for tokens that an issuer signs, with the issuer's public keys.
 ///
-/// A token is valid if it is a compact JWS over a JSON object, signed by the key it names with an
-/// allowed algorithm; if its issuer is equal to this one, byte for byte; if this server is in its
+/// A token is valid if it is a compact JWS over a JSON object, signed with an allowed algorithm by
+/// the key that it names; if its issuer is equal to this one, byte for byte; if this server is in its
 /// audience; if it has an expiry in the future; and if it has a subject. A token that is bound to a
 /// key of its client is not a bearer token: it is accepted only with a proof; see [`Dpop`](super::Dpop).
 ///

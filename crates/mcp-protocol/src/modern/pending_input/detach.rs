@@ -9,7 +9,7 @@ use super::PendingInput;
 use crate::sync::lock;
 use crate::{BoxFuture, Outcome};
 
-/// Takes over a handler that detaches.
+/// A function that takes over a handler that detaches.
 pub(super) type DetachFn =
     Box<dyn FnMut(BoxFuture<'static, Outcome>) -> BoxFuture<'static, DetachOutcome> + Send>;
 
@@ -66,7 +66,7 @@ impl PendingInput {
         }
     }
 
-    /// Detaches the handler from its request and completes when the handler runs without it.
+    /// Detaches the handler from its request and completes when the handler runs without the request.
     /// Completes at once if the call is already detached, or cannot be detached.
     ///
     /// # Errors

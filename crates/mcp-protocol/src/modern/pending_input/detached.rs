@@ -48,7 +48,7 @@ pub(super) struct DetachedState {
 pub struct InputSnapshot {
     /// The open input requests by key, each with its method and params.
     pub requests: JsonObject,
-    /// Responses and results of memoized steps.
+    /// Responses to input requests, and results of memoized steps.
     pub call_state: CallState,
     /// The last status message of the handler.
     pub message: Option<String>,
@@ -114,7 +114,7 @@ impl PendingInput {
         pending
     }
 
-    /// Restores the input requests that were open when the handler stopped. They count as open before
+    /// Restores the input requests that were open when the handler stopped. They are open even before
     /// the handler repeats them, because a client answers an input request only once.
     pub fn restore_requests(&self, questions: &JsonObject) {
         if let Some(live) = &mut lock(&self.0).live {
@@ -262,7 +262,7 @@ impl PendingInput {
         made
     }
 
-    /// Delivers the response of the input request with this key. Returns `false` if it is not open.
+    /// Delivers the response of the input request with this key. Returns `false` if this input request is not open.
     pub fn deliver(&self, key: &str, answer: Result<Value, ErrorObject>) -> bool {
         let mut state = lock(&self.0);
         let State {

@@ -68,7 +68,7 @@ pub struct CallState {
 pub enum PendingInputError {
     /// The call has too many round trips.
     RoundTrips(u32),
-    /// The last of too many round trips had a response that does not fit its input request.
+    /// The call has too many round trips, and the last response does not match its input request.
     Unfit(u32, String),
     /// The round trip has too many input requests.
     Requests(usize),
@@ -237,7 +237,7 @@ impl PendingInput {
         (state.is_stopped && !state.open.is_empty()).then(|| state.required())
     }
 
-    /// Returns the `input_required` result, or the error of an input request, if the handler waits for nothing but its
+    /// Returns the `input_required` result, or the error of an input request, if the handler waits only for its
     /// client.
     fn stopped(&self, cx: &Context<'_>) -> Option<Result<InputRequired, PendingInputError>> {
         let mut state = lock(&self.0);

@@ -9,7 +9,7 @@ use super::detach::{DetachFn, DetachOutcome};
 use super::{InputRequired, PendingInput, PendingInputError};
 use crate::{BoxFuture, Outcome};
 
-/// Creates the response of a stopped handler.
+/// A function that creates the response of a stopped handler.
 type Stop = Box<dyn FnOnce(Result<InputRequired, PendingInputError>) -> Outcome + Send>;
 
 /// A handler that may stop for input. Completes with its outcome, or with the response that `stop`
@@ -26,7 +26,7 @@ pub struct SuspendableHandler {
 }
 
 impl SuspendableHandler {
-    /// `handler` asks through `pending input`.
+    /// Creates the handler. `handler` sends its input requests through `pending`.
     pub fn new(
         handler: BoxFuture<'static, Outcome>,
         pending: Arc<PendingInput>,
@@ -41,7 +41,7 @@ impl SuspendableHandler {
         }
     }
 
-    /// Allows the handler to detach: `detach` takes over the handler and returns the response of the
+    /// Allows the handler to detach: `leave` takes over the handler and returns the response of the
     /// request.
     #[must_use]
     pub fn detachable(

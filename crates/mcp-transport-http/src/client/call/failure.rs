@@ -14,7 +14,7 @@ use mcp_protocol::{CallError, SentId, TransportError};
 /// A request without a response.
 #[derive(Debug)]
 pub(crate) enum CallFailure {
-    /// The server does not know the session. `seen` if the server had accepted the request before.
+    /// The server does not know the session. `seen` says whether the server had accepted the request before.
     SessionLost { seen: bool },
     /// The response is lost. The server may have executed the request.
     ResponseLost(TransportError),

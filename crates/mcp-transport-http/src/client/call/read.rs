@@ -66,9 +66,9 @@ async fn refused(
     })
 }
 
-/// Converts an error response of the stateless revision. Only a status about the message itself
-/// says which revisions the server knows; missing credentials and failures of the server or a proxy
-/// do not.
+/// Converts an error response of the stateless revision. Only a status that concerns the message
+/// itself shows which revisions the server supports. Missing credentials and failures of the server
+/// or a proxy show nothing about revisions.
 fn stateless_refusal(
     context: &ResponseContext<'_>,
     refusal: &Refusal,

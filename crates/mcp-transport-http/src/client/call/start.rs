@@ -120,7 +120,7 @@ impl Drop for SessionWait<'_> {
     }
 }
 
-/// Some servers report a lost session as the error of a call.
+/// Returns a failure if the answer reports a lost session, as some servers do in the error of a call.
 fn check_session(answer: Answer, session: &Session) -> Result<Answer, CallFailure> {
     match &answer {
         Err(ErrorObject { code, message, .. })

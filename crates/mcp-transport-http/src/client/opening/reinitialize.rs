@@ -21,8 +21,9 @@ use tokio::time::{sleep, timeout};
 
 /// Opens a new session each time the current one is lost. Runs until the connection ends.
 ///
-/// Sessions that are lost in a row, each before it has worked, are opened with growing delays, and the
-/// connection ends at the limit of reconnects: each costs the server memory.
+/// If several sessions in a row are lost before they have worked, the next ones are opened with
+/// growing delays, and the connection ends at the limit of reconnects, because each session costs the
+/// server memory.
 pub(crate) async fn run(state: Arc<ClientState>) {
     let reconnect = &state.options.reconnect;
     let mut losses = 0;

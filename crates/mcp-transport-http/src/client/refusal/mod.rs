@@ -149,7 +149,7 @@ impl Refusal {
         }
     }
 
-    /// Returns whether the server refused the token, so that it could accept another one.
+    /// Returns whether the server refused the token, so that another token may be accepted.
     fn is_of_token(&self) -> bool {
         let challenge = self.challenge.as_deref().unwrap_or_default();
         self.status == StatusCode::UNAUTHORIZED || challenge.contains("insufficient_scope")
@@ -228,7 +228,8 @@ fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     Some(date.duration_since(sent.unwrap_or(now)).unwrap_or_default())
 }
 
-/// Returns the text that is worth showing. HTML pages are not. Of a JSON object, only the words of a usual error are.
+/// Returns the part of a text that helps the user: nothing of an HTML page, and only the error message of a JSON
+/// object.
 fn readable_text(text: &str) -> Option<String> {
     let text = text.trim();
     let is_page = text.starts_with('<');

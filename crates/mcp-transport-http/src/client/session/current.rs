@@ -58,7 +58,7 @@ impl Session {
         self.has_answered.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether the server has kept this session for some time or until a call.
+    /// Returns whether the server has kept this session for some time, or until a call was answered.
     pub(crate) fn has_worked(&self) -> bool {
         self.has_answered.load(Ordering::Relaxed) || self.opened.elapsed() >= SETTLED
     }
@@ -70,7 +70,7 @@ impl Default for Session {
     }
 }
 
-/// The current session, or the search for a new one.
+/// The current session, or the opening of a new one.
 #[derive(Debug, Clone)]
 pub(crate) enum SessionPhase {
     Open(Arc<Session>),
@@ -91,7 +91,7 @@ pub(crate) struct Sessions {
     problem: Mutex<Option<String>>,
 }
 
-/// What `initialize` sent and negotiated.
+/// The params of `initialize` and the negotiated revision.
 #[derive(Default, Clone)]
 struct Handshake {
     params: Option<Arc<[u8]>>,
@@ -108,7 +108,7 @@ impl Sessions {
         }
     }
 
-    /// Returns the current session, after a new one is open if the last was lost. Cancel safe.
+    /// Returns the current session. If it was lost, waits until a new session is open. Cancel safe.
     pub(crate) async fn current(&self) -> Arc<Session> {
         if let SessionPhase::Open(session) = &*self.phase.borrow() {
             return Arc::clone(session);

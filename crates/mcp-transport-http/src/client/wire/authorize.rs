@@ -6,9 +6,9 @@ use mcp_protocol::{BoxFuture, TransportError};
 /// An authorizer: adds credentials to messages and decides what happens after a refusal.
 ///
 /// One authorizer serves all messages of a connection, and its methods are called concurrently: one
-/// expired token may cause many refusals at once. It sees the method, the URL and all headers of
-/// each message as it is sent, even after redirects, so that a proof can be bound to them; and the
-/// headers of each response, so that it can read a nonce.
+/// expired token may cause many refusals at once. The authorizer receives the method, the URL and
+/// all headers of each message as it is sent, even after redirects, so that it can bind a proof to
+/// them. It also receives the headers of each response, so that it can read a nonce.
 pub trait Authorize: Send + Sync + 'static {
     /// Adds credentials to a message before it is sent.
     ///
@@ -37,7 +37,7 @@ pub trait Authorize: Send + Sync + 'static {
     }
 }
 
-/// What happens to a message after a refusal.
+/// The decision about a message after a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AfterRefusal {

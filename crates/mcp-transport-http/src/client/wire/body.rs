@@ -61,14 +61,14 @@ impl ContentKind {
     }
 }
 
-/// Reads events from a response body.
+/// A reader of events from a response body.
 pub(crate) struct EventReader {
     body: ResponseBody,
     chunk: Bytes,
     decoder: Decoder,
 }
 
-/// Why a body has no further events.
+/// The reason why a body has no further events.
 pub(crate) enum ReadError {
     /// The connection was interrupted.
     Interrupted(TransportError),

@@ -63,7 +63,7 @@ pub(crate) enum RequestKind {
     Delete,
 }
 
-/// Why there is no HTTP response.
+/// The reason why there is no HTTP response.
 #[derive(Debug)]
 pub(crate) enum SendError {
     /// The server was not reached and has not received the message.

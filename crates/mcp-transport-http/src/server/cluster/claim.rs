@@ -91,7 +91,7 @@ impl<'a> SessionClaim<'a> {
             }
         }
         Err(Refusal::busy(
-            "other endpoints have claimed the session several times during this request; send it again, and route all requests of a \
+            "other endpoints have claimed the session several times during this request; send the request again, and route all requests of a \
              session to one endpoint",
         ))
     }
@@ -167,7 +167,7 @@ impl<'a> SessionClaim<'a> {
                 // Later requests at other endpoints are forwarded to this one.
                 match self.store.update(&session, stored).await {
                     Err(error) if error.kind() == Kind::Full => {
-                        tracing::warn!(%error, "other endpoints do not learn which one continues a session");
+                        tracing::warn!(%error, "other endpoints are not informed about which endpoint continues a session");
                     }
                     updated => updated.map_err(|error| unavailable(&error))?,
                 }

@@ -53,7 +53,7 @@ const MAX_SILENT: usize = 64;
 /// How many keep-alive comments of another endpoint may be missing.
 const MISSING_COMMENTS: u32 = 3;
 
-/// Sends requests to other endpoints.
+/// A forwarder, which sends requests to other endpoints.
 pub(crate) struct Forwarder {
     client: Client<HttpConnector, RequestBody>,
     head_timeout: Duration,
@@ -65,7 +65,7 @@ pub(crate) struct Forwarder {
     silent: Mutex<Vec<(Uri, Instant)>>,
 }
 
-/// Why another endpoint did not respond.
+/// The reason why another endpoint did not respond.
 pub(crate) enum ForwardError {
     /// The request was not processed, because there is no connection or the endpoint is shutting down.
     Unreachable,

@@ -1,9 +1,9 @@
 //! Several endpoints that serve the sessions and requests of one server.
 //!
-//! [`Cluster`] is called before and after a request; an endpoint that serves alone has none. Behind it are the claims and
-//! leases of sessions in a session store, and the forwarding of requests. What the floors below need is there: the
-//! contract of the store in `session_store`, its settings in `options`, the lease in `session`, and the header of forwarded
-//! requests in `forwarded`.
+//! [`Cluster`] is called before and after a request; an endpoint that serves alone has no cluster. This module contains the
+//! claims and leases of sessions in a session store, and the forwarding of requests. Parts that lower modules also need are
+//! in those modules: the contract of the store in `session_store`, its settings in `options`, the lease in `session`, and
+//! the header of forwarded requests in `forwarded`.
 
 mod claim;
 #[cfg(feature = "forward")]
@@ -50,10 +50,11 @@ pub(crate) struct Cluster {
     forwarder: Option<Forwarder>,
 }
 
-/// How a request is served.
+/// The place where a request is served.
 pub(crate) enum Placement {
-    /// By this endpoint. The guard is that of the session, if the request names one in the session store. The caller keeps it until
-    /// the request is served, and uses its session: the one in the table can be another one by then.
+    /// This endpoint serves the request. The guard keeps the session alive, if the request names a session in the session store.
+    /// The caller keeps the guard until the request is served, and uses the session of the guard, because the table can have a
+    /// different session by then.
     Here(Option<ActivityGuard>),
     /// Another endpoint has responded.
     #[cfg(feature = "forward")]

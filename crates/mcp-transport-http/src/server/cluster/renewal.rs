@@ -47,8 +47,8 @@ pub(super) async fn renew(
 
 impl Leases for StoreClient {
     /// Renews the leases of sessions that are in use without sending requests, so that they do not
-    /// expire in the store, and ends those that another endpoint has claimed. A session that cannot be renewed
-    /// does not keep the others from it.
+    /// expire in the store, and ends those that another endpoint has claimed. If one session cannot be
+    /// renewed, the others still are.
     async fn renew(self: &Arc<Self>, table: &Arc<SessionTable>) {
         self.remove_evicted(table).await;
         let mut due = table.select(|session| self.is_due(session));
@@ -82,7 +82,8 @@ impl Leases for StoreClient {
 }
 
 impl StoreClient {
-    /// Removes sessions from the store that were ended to make room, so that a client cannot fill the store. What cannot be removed in time, expires there.
+    /// Removes sessions from the store that were ended to make room, so that a client cannot fill the store. A session that cannot be
+    /// removed in time expires in the store.
     async fn remove_evicted(self: &Arc<Self>, table: &SessionTable) {
         let mut removals = JoinSet::new();
         let began = Instant::now();

@@ -31,7 +31,7 @@ enum SaveKind {
 }
 
 impl PendingSave {
-    /// The save of a session that was opened; `None` without a session store.
+    /// Returns the save of a session that was opened; `None` without a session store.
     pub(crate) fn created(session: &Arc<HttpSession>, id: &RequestId) -> Option<Box<Self>> {
         session.stored.as_ref()?;
         Some(Box::new(Self {
@@ -41,7 +41,7 @@ impl PendingSave {
         }))
     }
 
-    /// The save after a message; `None` without a session store.
+    /// Returns the save after a message; `None` without a session store.
     pub(crate) fn after(session: &Arc<HttpSession>, message: &Message<'_>) -> Option<Box<Self>> {
         session.stored.as_ref()?;
         let (name, id) = match message {
@@ -63,7 +63,7 @@ impl PendingSave {
         }))
     }
 
-    /// The save after a batch; `None` without a session store.
+    /// Returns the save after a batch; `None` without a session store.
     pub(crate) fn after_batch(session: &Arc<HttpSession>) -> Option<Box<Self>> {
         session.stored.as_ref()?;
         Some(Box::new(Self {

@@ -60,7 +60,7 @@ struct Event {
     data: Bytes,
 }
 
-/// When an event arrived.
+/// The arrival of an event.
 #[derive(Debug)]
 struct Arrival {
     arrival: u64,
@@ -278,8 +278,8 @@ impl StreamLog {
     }
 }
 
-/// Returns the replay of an unknown stream: it has had no events, so a client that has received some has
-/// received dropped ones.
+/// Returns the replay of an unknown stream: the log has no events of it, so the events that a client has
+/// received were dropped.
 pub(super) fn unknown(after: u64) -> Replay {
     if after == 0 {
         Replay::Events(Vec::new())

@@ -21,7 +21,7 @@ const SHARDS: usize = 16;
 
 type Shard = HashMap<SessionId, SessionLog>;
 
-/// Stores events in the memory of this process.
+/// An event store in the memory of this process.
 ///
 /// When a session or the whole store exceeds its limit, the session that appends loses its own
 /// oldest events, never those of another session. The store records what it dropped, so that an

@@ -22,8 +22,8 @@ pub use memory::MemoryEventStore;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct StreamKey {
-    /// The session. A session that was continued from a session store has another id here under each
-    /// lease, which depends on nothing else.
+    /// The session. If a session was continued from a session store, this id is different under each
+    /// lease. It depends only on the session and the lease.
     pub session: SessionId,
     /// The number of the stream within the session. A session never uses a number twice.
     pub stream: u32,
@@ -36,14 +36,15 @@ impl StreamKey {
     }
 }
 
-/// Stores the events of streams, so that a client whose connection broke receives what it missed.
+/// A store of the events of streams, from which a client receives the events that it missed while its connection was
+/// broken.
 ///
-/// The events of a stream are numbered from 1 without gaps, and appended in that order. An event that is stored already, with the
-/// same or a later number, is ignored. The methods
+/// The events of a stream are numbered from 1 without gaps, and appended in that order. An event is ignored if the stream already
+/// has an event with the same or a later number. The methods
 /// must not block: they are called while a connection is polled, some of them under a lock of the
 /// stream.
 pub trait EventStore: fmt::Debug + Send + Sync + 'static {
-    /// Stores one event. A [`replay`](Self::replay) that is called later returns it, even before it
+    /// Stores one event. A later [`replay`](Self::replay) returns the event, even before the event
     /// is durable.
     ///
     /// `event` may be a part of a larger buffer, which stays in memory as long as `event`.
@@ -81,7 +82,7 @@ pub trait EventStore: fmt::Debug + Send + Sync + 'static {
     fn expire(&self, now: Instant);
 }
 
-/// When an appended event is durable.
+/// The time at which an appended event is durable.
 #[non_exhaustive]
 pub enum Durability {
     /// The event is stored; there is nothing to wait for.
@@ -89,7 +90,8 @@ pub enum Durability {
     /// The event is being written. The future completes when it is durable, or fails if it cannot
     /// be stored. Dropping the future does not stop the write.
     ///
-    /// The event is sent after that. If it is the first event of a call, the head of the response is sent with it, or
+    /// The event is sent when the future has completed. If it is the first event of a call,
+    /// the head of the response is sent with it, or
     /// with a comment after [`StreamOptions::keep_alive_interval`](crate::StreamOptions::keep_alive_interval).
     /// An event that cannot be stored is sent, too, but cannot be replayed.
     Pending(BoxFuture<'static, Result<(), EventStoreError>>),

@@ -76,7 +76,7 @@ impl ControlFrames {
     }
 }
 
-/// Finds the headers of frames in one direction of a connection.
+/// A parser that finds the headers of frames in one direction of a connection.
 struct FrameHeaders {
     /// The header of a frame. The first three bytes are its length, the fourth is its type.
     head: [u8; 9],

@@ -1,7 +1,7 @@
 //! Streams of HTTP/2 connections: their responses are sent in chunks, and a stream whose client does
 //! not take a chunk in time is reset.
 //!
-//! The write timeout of the connection does not see such a client: with flow control it can keep
+//! The write timeout of the connection does not detect such a client: with flow control it can keep
 //! single streams from sending anything while the connection works.
 //!
 //! Specification: [RFC 9113, section 5.2](https://www.rfc-editor.org/rfc/rfc9113#section-5.2).
@@ -30,7 +30,7 @@ tokio::task_local! {
     static STREAM: Arc<ChunkState>;
 }
 
-/// Runs the streams of a connection, and resets a stream whose client does not read.
+/// An executor that runs the streams of a connection, and resets a stream whose client does not read.
 #[derive(Clone)]
 pub(super) struct StreamExecutor {
     pub(super) write_timeout: Duration,

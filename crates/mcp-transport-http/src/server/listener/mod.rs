@@ -1,4 +1,4 @@
-//! The HTTP server behind [`serve`], for programs without their own.
+//! The HTTP server behind [`serve`], for programs without an HTTP server.
 //!
 //! Its pieces are private: no module outside `listener` imports from it. `docs/listener.md` says
 //! what each piece does and what it saves.
@@ -73,7 +73,7 @@ pub async fn serve(address: impl ToSocketAddrs, server: impl IntoService) -> Res
 /// the endpoint](Endpoint::close), lets the connections end, and closes those that do not end in
 /// time.
 ///
-/// It speaks HTTP/1.1, and HTTP/2 with the feature `http2`. The extensions of each request contain
+/// This function supports HTTP/1.1, and HTTP/2 with the feature `http2`. The extensions of each request contain
 /// the address of its client as a [`PeerAddr`](crate::PeerAddr).
 ///
 /// # Errors

@@ -1,5 +1,5 @@
-//! Ends the responses that were unread longest while unread responses take nearly all of their memory, so that clients
-//! that read their responses are served.
+//! While unread responses use nearly all of the memory for responses, ends the responses that were unread longest, so
+//! that clients that read their responses are served.
 
 use std::sync::Arc;
 #[cfg(feature = "http2")]
@@ -22,7 +22,7 @@ enum Blocked {
 }
 
 impl WheelState {
-    /// If unread responses take nearly all of their memory, ends a part of the connections and streams that have been
+    /// If unread responses use nearly all of the memory for responses, ends a part of the connections and streams that have been
     /// blocked longest. A client that reads slowly counts as blocked since its last read.
     pub(super) fn relieve(&self) {
         if !self.responses.is_nearly_used() {

@@ -5,7 +5,7 @@ use std::io;
 /// Waits until the process is asked to exit: on Unix by SIGINT (Ctrl-C) or by SIGTERM, which service
 /// managers and containers send; on other systems by Ctrl-C.
 ///
-/// It is the `shutdown` argument of [`serve_with`](crate::serve_with) and
+/// Pass it as the `shutdown` argument of [`serve_with`](crate::serve_with) and
 /// [`serve_layered`](crate::serve_layered). In other HTTP servers, call
 /// [`Endpoint::close`](crate::Endpoint::close) after it.
 ///

@@ -101,8 +101,8 @@ pub struct SessionLimits {
     /// Maximum number of requests of one session that run at once. Default 64; further
     /// requests are rejected with 503.
     pub max_in_flight_per_session: usize,
-    /// Maximum number of sessions. Default 10,000. At the limit, sessions without a
-    /// principal that have been idle longest end, first those of the clients whose sessions use the most memory. If no
+    /// Maximum number of sessions. Default 10,000. At the limit, the server ends idle sessions without a principal:
+    /// those of the clients whose sessions use the most memory, and of these the sessions that have been idle longest. If no
     /// session can end, new sessions are rejected with 503.
     pub max_sessions: usize,
     /// Maximum number of sessions of one principal. Default 100; further ones are rejected
@@ -143,7 +143,7 @@ pub struct StreamOptions {
     /// stream is closed, and the client receives the rest when it resumes. Without a session a stream cannot be resumed:
     /// progress and log messages are then dropped, and a subscription ends.
     pub max_queued_events: usize,
-    /// Maximum size of these events, in bytes. Default 1 MiB.
+    /// Maximum size of the events that are queued for such a client, in bytes. Default 1 MiB.
     pub max_queued_bytes: usize,
 }
 
@@ -164,8 +164,9 @@ impl Default for StreamOptions {
 #[non_exhaustive]
 pub struct ConnectionLimits {
     /// Maximum number of connections that [`serve_with`](crate::serve_with) has open at
-    /// once. Default 16,384; further connections wait to be accepted. Of the second half, one address can have
-    /// [its share](crate::ServerOptions::with_client_share); its further connections are closed. If the endpoint is mounted in
+    /// once. Default 16,384; further connections wait to be accepted. When half of them are open, one address can have
+    /// [its share](crate::ServerOptions::with_client_share) of the other half; further connections of this address are closed.
+    /// If the endpoint is mounted in
     /// another HTTP server, the limits of that server apply.
     pub max_connections: usize,
     /// Maximum number of requests and streams that one HTTP/2 connection has open at once
@@ -198,16 +199,18 @@ pub struct MemoryLimits {
     /// too, as long as their connection is open; a connection that exceeds the limit is closed.
     pub max_request_bytes: usize,
     /// Maximum total size, in bytes, of responses and events that wait for their clients.
-    /// Default 96 MiB. A response that exceeds it is replaced by an error, and a stream ends and
-    /// can be resumed. While more than seven eighths are in use, the server responds with 503 to new
+    /// Default 96 MiB. A response that exceeds the limit is replaced by an error; a stream that
+    /// exceeds the limit ends, and can be resumed.
+    /// While more than seven eighths are in use, the server responds with 503 to new
     /// requests of clients that have taken a part of the second half (see
     /// [`with_client_share`](crate::ServerOptions::with_client_share)). [`serve_with`](crate::serve_with) then also ends the connections
     /// (over HTTP/2, the streams) whose clients have not read for the longest time.
     /// Responses below 16 KiB are not counted; the number of requests in flight limits them.
     pub max_response_bytes: usize,
     /// Maximum memory of all sessions, in bytes. Default 96 MiB. A session counts as 5 KiB, plus up
-    /// to 96 KiB for the client identity; this estimate is an upper bound. Of the second half, one client
-    /// can take [its share](crate::ServerOptions::with_client_share). At the limit, idle sessions without a principal end, first those of
+    /// to 96 KiB for the client identity; this estimate is an upper bound. One client can use
+    /// [its share](crate::ServerOptions::with_client_share) of the second half.
+    /// At the limit, idle sessions without a principal end, first those of
     /// the clients whose sessions use the most memory. If no session can end, new sessions are rejected with 503.
     pub max_session_bytes: usize,
     /// Maximum memory of all subscriptions of clients without sessions and of all open GET streams of sessions,

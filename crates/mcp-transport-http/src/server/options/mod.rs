@@ -150,7 +150,7 @@ impl ServerOptions {
     /// that use nothing of the second half yet. A request beyond the share gets 503; a new session
     /// beyond the share ends the sessions of the same client that were idle longest. With 100 percent, one client can take all of a limit, which
     /// suits a server whose clients all come from the address of one proxy and are not
-    /// authenticated. An endpoint in another HTTP server learns addresses from a
+    /// authenticated. An endpoint in another HTTP server gets the addresses of clients from a
     /// [`PeerAddr`](crate::PeerAddr) in the extensions of a request.
     #[must_use]
     pub fn with_client_share(mut self, percent: u8) -> Self {

@@ -35,7 +35,7 @@ impl ServerOptions {
     /// - requests of a session that another endpoint serves, if there is a [session store](Self::with_session_store), which
     ///   records the endpoint of each session;
     /// - requests of the stateless revision whose handler [chooses](mcp_protocol::RequestContext::forward) another endpoint,
-    ///   as a gateway does for a call that waits there. Their bodies are kept while the handler runs.
+    ///   as a gateway does for a call that waits at that endpoint. Their bodies are kept while the handler runs.
     ///
     /// The server signs the stored address of a session with its state keys. A request is forwarded only to an address that was
     /// signed, so all processes need the same keys.
@@ -46,7 +46,8 @@ impl ServerOptions {
     /// All endpoints need an address, and the same settings for authentication, `Host` and `Origin`: a forwarded request
     /// has the headers of the client, with its `Authorization`, and is checked again. It is sent with HTTP/1.1 without TLS,
     /// so the network between the endpoints must be trusted. If the other endpoint cannot be reached
-    /// within 1 s or is shutting down, this one claims the session and serves the request; a handler that chose the other endpoint responds itself. If
+    /// within 1 s or is shutting down, this endpoint claims
+    /// the session and serves the request; a handler that chose the other endpoint responds itself. If
     /// the other endpoint ends during a call, the call fails with an error that says that its handler may have run.
     ///
     /// The lease of a session is checked at most once a second instead of before each request, because other endpoints claim a

@@ -15,8 +15,8 @@ use crate::server::head::McpHeaders;
 use crate::server::response::refusal::{MAX_QUOTED, Refusal};
 use crate::server::state::EndpointState;
 
-/// Checks `Host` and `Origin`, and that the endpoint is not shutting down. The first protects a local server against web pages and DNS
-/// rebinding.
+/// Checks `Host` and `Origin`, and that the endpoint is not shutting down. The check of `Host` and `Origin` protects a local
+/// server against web pages and DNS rebinding.
 ///
 /// Specification: transports, security warning.
 pub(crate) fn admit(

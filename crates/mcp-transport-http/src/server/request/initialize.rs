@@ -97,7 +97,8 @@ pub(super) fn initialize(
     Ok(response)
 }
 
-/// The session answers `initialize` itself and never waits.
+/// Returns the error for an `initialize` that is not answered at once. This never happens, because the session answers
+/// it itself.
 fn not_at_once() -> Response<Body> {
     tracing::error!("initialize was not answered immediately");
     Refusal::busy("initialize cannot be answered").into_response()

@@ -16,11 +16,11 @@ use crate::server::response::refusal::{MAX_QUOTED, Refusal};
 use crate::server::state::EndpointState;
 use crate::server::stream::Stream;
 
-/// How a message is served.
+/// The class of a message, which decides how it is served.
 pub(crate) enum MessageClass<'a> {
     /// A request with request metadata: it belongs to the stateless revision.
     Stateless(RawRequestMeta<'a>),
-    /// A notification of the stateless revision. Clients of it send no notifications over HTTP.
+    /// A notification of the stateless revision. Clients of this revision send no notifications over HTTP.
     Ignored,
     /// A message that belongs to a session, or opens one.
     SessionBased,

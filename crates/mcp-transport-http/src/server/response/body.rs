@@ -141,7 +141,7 @@ impl fmt::Debug for Body {
     }
 }
 
-/// A response with an event stream. The headers tell proxies not to buffer it.
+/// Returns a response with an event stream. The headers tell proxies not to buffer it.
 pub(crate) fn event_stream(body: Body) -> Response<Body> {
     const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
     let mut response = Response::new(body);
@@ -154,7 +154,7 @@ pub(crate) fn event_stream(body: Body) -> Response<Body> {
     response
 }
 
-/// A response with one JSON text.
+/// Returns a response with one JSON text.
 pub(crate) fn json(text: impl Into<JsonText>) -> Response<Body> {
     let mut response = Response::new(text.into().into_body());
     let headers = response.headers_mut();
@@ -162,7 +162,7 @@ pub(crate) fn json(text: impl Into<JsonText>) -> Response<Body> {
     response
 }
 
-/// A response without a body, to messages that have no response.
+/// Returns a response without a body, for messages that have no response.
 pub(crate) fn accepted() -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::ACCEPTED;

@@ -44,8 +44,8 @@ impl Refusal {
         }
     }
 
-    /// The body is not a JSON-RPC message. The error carries the id if it was a request with a
-    /// readable id.
+    /// Rejects a body that is not a JSON-RPC message. The error has the id if the body was a
+    /// request with a readable id.
     pub(crate) fn unparsable(error: &ParseError) -> Self {
         let id = error.id().filter(|_| !error.is_response()).cloned();
         Self::with_error(StatusCode::BAD_REQUEST, error.to_error_object()).with_id(id)
@@ -60,7 +60,7 @@ impl Refusal {
     /// Rejects a request because more than half of a limit is in use and the client has already taken its share.
     pub(crate) fn share(what: &str) -> Self {
         Self::busy(format!(
-            "the client has its share of the {what}, the limit of ServerOptions::with_client_share; \
+            "the client already uses its share of the {what}, the limit of ServerOptions::with_client_share; \
              send again later"
         ))
     }
@@ -73,8 +73,7 @@ impl Refusal {
         Self::new(StatusCode::METHOD_NOT_ALLOWED, message).with_hint(Hint::Allow(allow))
     }
 
-    /// The body is compressed. Compressed bodies are rejected, because a short one can expand to
-    /// any size.
+    /// Rejects a compressed body, because a short compressed body can expand to any size.
     pub(crate) fn unsupported_encoding(message: impl Into<String>) -> Self {
         let refusal = Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
         refusal.with_hint(Hint::AcceptIdentity)

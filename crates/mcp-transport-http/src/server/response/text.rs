@@ -119,7 +119,7 @@ impl JsonText {
 /// The minimum length, in bytes, of a text whose memory is counted.
 pub(crate) const MIN_CHARGED: usize = 16 << 10;
 
-/// A text that keeps its permit until all copies of it are dropped.
+/// Returns a text that keeps its permit until all copies of the text are dropped.
 pub(crate) fn charged(text: impl AsRef<[u8]> + Send + 'static, memory: Permit) -> Bytes {
     struct Charged<T>(T, #[expect(dead_code, reason = "released on drop")] Permit);
 

@@ -82,7 +82,7 @@ impl BatchItem {
         }
     }
 
-    /// A request that was answered at once.
+    /// Creates the item of a request that was answered at once.
     pub(crate) fn done(result: JsonText) -> Self {
         Self {
             running: None,

@@ -19,7 +19,7 @@ use crate::server::session::stateless::RunningGuard;
 use crate::server::session::{ActivityGuard, HttpSession};
 use crate::server::stream::Stream;
 
-/// What the end of the HTTP connection means for a call whose response is not yet a stream.
+/// The effect of the end of the HTTP connection on a call whose response is not yet a stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OnDisconnect {
     /// The call continues in the background, and the client can fetch the result when it resumes the
@@ -49,7 +49,7 @@ pub(crate) struct PendingCall {
     memory: Option<Permit>,
 }
 
-/// What a call holds while it is running.
+/// The guard that a call keeps while it is running.
 enum CallGuard {
     Session {
         _activity: ActivityGuard,
@@ -68,7 +68,7 @@ impl CallGuard {
     }
 }
 
-/// What ends the wait in the task of the HTTP connection.
+/// The reason why the wait in the task of the HTTP connection ends.
 enum WaitResult {
     Finished,
     /// The response becomes an event stream.
@@ -206,7 +206,7 @@ impl PendingCall {
         }
     }
 
-    /// When the call has to be finished. A handler can lift its deadline while it is running, as a
+    /// Returns when the call has to be finished. A handler can lift its deadline while it is running, as a
     /// subscription does.
     fn deadline(&self) -> Option<Instant> {
         let limit = self.limit?;

@@ -1,4 +1,4 @@
-//! What a session of an endpoint with a session store keeps in addition.
+//! The additional state of a session if its endpoint has a session store.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

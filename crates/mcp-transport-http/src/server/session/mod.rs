@@ -94,7 +94,7 @@ impl HttpSession {
         Self::new(inbound, options, responses, None, None, None, None)
     }
 
-    /// Returns what the session counts for the limits on sessions.
+    /// Returns how much the session counts towards the limits on sessions.
     pub(crate) fn usage(&self) -> Usage {
         Usage {
             sessions: 1,
@@ -124,8 +124,8 @@ impl HttpSession {
         age
     }
 
-    /// When a session without a principal was last used, if nothing keeps it from being ended to
-    /// make room for others.
+    /// Returns when a session without a principal was last used, if it may be ended to make room
+    /// for others.
     pub(crate) fn idle_since(&self) -> Option<Instant> {
         let is_idle = self.active.load(Ordering::Acquire) == 0 && self.principal.is_none();
         let last_used = Duration::from_millis(self.last_used.load(Ordering::Relaxed));
@@ -217,7 +217,7 @@ fn as_millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Keeps a session from expiring.
+/// A guard that keeps a session from expiring.
 pub(crate) struct ActivityGuard(Arc<HttpSession>);
 
 impl ActivityGuard {

@@ -89,7 +89,7 @@ impl RunningRequests {
     }
 }
 
-/// Keeps a request in the table. The first of several guards that is dropped cancels the request,
+/// A guard that keeps a request in the table. The first of several guards that is dropped cancels the request,
 /// unless it has been answered, and releases its permit.
 pub(crate) struct RunningGuard {
     running: Arc<RunningRequests>,

@@ -21,7 +21,8 @@ const SHARDS: usize = 16;
 /// If the table is full, this part of the maximum number of sessions is evicted at once.
 const EVICTION_DIVISOR: usize = 100;
 
-/// Maximum number of ended sessions that wait until they are removed from the session store. Further ones stay there until they expire.
+/// Maximum number of ended sessions that wait until they are removed from the session store. Further sessions stay in the store until
+/// they expire.
 const MAX_EVICTED: usize = 16_384;
 
 /// The minimum time between two sweeps of a full table that are caused by rejected clients. A sweep
@@ -35,7 +36,7 @@ type Sessions = HashMap<SessionId, Arc<HttpSession>, foldhash::fast::RandomState
 pub(crate) struct SessionTable {
     shards: [RwLock<Sessions>; SHARDS],
     pub(crate) usage: SessionUsage,
-    /// Sessions that another endpoint has claimed. Those whose requests have finished are dropped.
+    /// Sessions that another endpoint has claimed. Sessions whose requests have finished are dropped.
     released: Mutex<Vec<(SessionId, Weak<HttpSession>)>>,
     /// Sessions that were ended to make room, and are still in the session store.
     evicted: Mutex<Vec<EvictedSession>>,
@@ -264,7 +265,7 @@ impl SessionTable {
         }
     }
 
-    /// Sweeps, unless a sweep was done just now.
+    /// Closes expired sessions, unless this was done just now.
     pub(super) fn sweep_if_due(&self, options: &ServerOptions) {
         let now = Instant::now();
         {

@@ -18,7 +18,7 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
-    /// A session, without the description that its client gives of itself.
+    /// One session, without its client identity.
     pub(crate) const SESSION: Self = Self {
         sessions: 1,
         bytes: SESSION,

@@ -18,7 +18,7 @@ pub use error::{SessionStoreError, SessionStoreErrorKind};
 pub use memory::MemorySessionStore;
 pub use record::SessionRecord;
 
-/// Stores the sessions of several endpoints, usually in several processes.
+/// A store of the sessions of several endpoints, which usually run in several processes.
 ///
 /// Rules for implementations:
 ///
@@ -33,7 +33,7 @@ pub use record::SessionRecord;
 ///   changed. A store reads no clock, except to remove expired sessions.
 /// - When a method completes without an error, its change is visible to every endpoint that shares
 ///   the store.
-/// - A dropped future may or may not have taken effect.
+/// - If a future is dropped, its change may or may not have been made.
 /// - A store accepts records of up to [`SessionRecord::MAX_BYTES`]. It has a limit on sessions and
 ///   rejects further ones with [`Full`](SessionStoreErrorKind::Full). It never removes sessions
 ///   that have not expired to make room.

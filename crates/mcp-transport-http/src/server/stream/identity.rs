@@ -48,8 +48,8 @@ impl SessionIdentity {
         i64::try_from((self.earlier % LEASES) << 32).unwrap_or(0)
     }
 
-    /// Parses the id of an event that another endpoint sent, which served the session before. Returns how many leases ago that was,
-    /// too.
+    /// Parses the id of an event that was sent under an earlier lease of the session. Also returns how many leases ago the event
+    /// was sent.
     pub(crate) fn parse_earlier(&self, text: &[u8]) -> Option<(EventId, u64)> {
         let (id, tag) = EventId::parse_tagged(text)?;
         let age = self.tag.wrapping_sub(tag);

@@ -149,7 +149,7 @@ impl Stream {
         }
     }
 
-    /// Returns whether anything was sent. If not, the task is woken when it is.
+    /// Returns whether anything was sent. If not, the task is woken when something is sent.
     pub(crate) fn poll_started(&self, cx: &Context<'_>) -> bool {
         let mut state = lock(&self.state);
         if !state.started {

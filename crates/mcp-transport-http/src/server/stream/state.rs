@@ -4,7 +4,7 @@ use std::task::{Context, Waker};
 
 use super::queue::Queue;
 
-/// What changes while a stream is open.
+/// The state of an open stream.
 #[derive(Default)]
 pub(super) struct StreamState {
     pub(super) number: u32,

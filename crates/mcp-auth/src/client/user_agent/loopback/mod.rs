@@ -85,8 +85,8 @@ impl Loopback {
         self
     }
 
-    /// Sets the port of the callback, for a client that is registered with it or a port that is
-    /// forwarded. By default the system chooses one.
+    /// Sets the port of the callback, for a client that is registered with this port, or for a port
+    /// that is forwarded. By default the system chooses one.
     #[must_use]
     pub fn port(mut self, port: u16) -> Self {
         self.port = port;

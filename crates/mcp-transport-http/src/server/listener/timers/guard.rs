@@ -35,7 +35,7 @@ impl TimerGuard {
         &self.timer
     }
 
-    /// The connection is HTTP/2: if it is idle, it is shut down gracefully before it is closed,
+    /// Marks the connection as HTTP/2: if it is idle, it is shut down gracefully before it is closed,
     /// because a request may be on its way.
     #[cfg(feature = "http2")]
     pub(crate) fn expect_streams(&self) {
