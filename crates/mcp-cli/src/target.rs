@@ -251,21 +251,23 @@ fn advice(name: &str, words: Option<&[String]>, options: &Options) -> String {
     let is_path = name.starts_with(['.', '/', '~']) || path.exists();
     let is_url = name.contains([':', '/'])
         && Url::parse(&format!("http://{name}")).is_ok_and(|url| url.host().is_some());
-    let Some(words) = words else {
-        return "give the URL or the name of a server".to_owned();
-    };
     if is_url && !is_path {
         return format!("for a URL, write http://{name} or https://{name}");
     }
+    let Some(words) = words else {
+        return "give the URL or the name of a server".to_owned();
+    };
     let command = &options.command;
-    let joined = |words: &[String]| words.iter().map(|word| format!(" {word}")).collect();
-    let (before, after): (String, String) = match TAKE_WORDS.contains(&&**command) {
-        false => (String::new(), joined(words)),
-        // The arguments of a call can be secrets.
-        true => match words.iter().position(|word| word.contains(['=', '@'])) {
-            Some(first) => (joined(&words[..first]) + " ..", String::new()),
-            None => (joined(words), String::new()),
-        },
+    // An argument can be a secret.
+    let is_open = |word: &&String| !word.contains('=') && shown_text(word) == **word;
+    let shown = words.iter().take_while(is_open);
+    let mut shown: String = shown.map(|word| format!(" {word}")).collect();
+    if !words.iter().all(|word| is_open(&word)) {
+        shown += " ..";
+    }
+    let (before, after) = match TAKE_WORDS.contains(&&**command) {
+        true => (&*shown, ""),
+        false => ("", &*shown),
     };
     let typed = format!("`mcp {command}{before} -- {name}{after}`");
     match path {

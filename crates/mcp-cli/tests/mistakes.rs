@@ -395,6 +395,10 @@ async fn a_program_without_dashes_is_an_error_that_shows_what_to_type() {
             "write `mcp doctor -- python3 server.py`",
         ),
         (
+            &["inspect", "psql", "postgres://me:secret@db/x"],
+            "write `mcp inspect -- psql ..`",
+        ),
+        (
             &["call", "npx", "add", "key=secret"],
             "write `mcp call add .. -- npx`",
         ),
@@ -416,4 +420,9 @@ async fn a_program_without_dashes_is_an_error_that_shows_what_to_type() {
     }
     let output = mcp(&folder, &["login", "./notes"]).await;
     assert!(!said(&output).contains("--`"), "{output:?}");
+    let output = mcp(&folder, &["login", "notes.example/mcp"]).await;
+    assert!(
+        said(&output).contains("write http://notes.example/mcp"),
+        "{output:?}"
+    );
 }
