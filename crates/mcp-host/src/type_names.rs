@@ -40,6 +40,10 @@ pub fn without_type_names(error: &str) -> String {
     {
         return format!("{start}expected an object, found a list");
     }
+    // A word has another type; an error of the syntax would have a line.
+    if let Some(start) = error.strip_suffix(": expected value") {
+        return format!("{start}: expected one of the known words");
+    }
     let (start, rest) = match error
         .find("invalid type: ")
         .or(error.find("invalid value: "))
@@ -93,7 +97,8 @@ fn integers(name: &str) -> Option<String> {
         "u8" => u64::from(u8::MAX),
         "u16" => u64::from(u16::MAX),
         "u32" => u64::from(u32::MAX),
-        "u64" | "usize" => u64::MAX,
+        // The limit has no meaning for the author of a file.
+        "u64" | "usize" => return Some(format!("a number of at least {first}")),
         "i8" | "i16" | "i32" | "i64" | "isize" => {
             return Some("a number without a fraction".to_owned());
         }
@@ -154,7 +159,7 @@ mod tests {
             ),
             (
                 error::<NonZeroUsize>("1.5"),
-                "expected a number from 1 to 18446744073709551615, found a number with a fraction",
+                "expected a number of at least 1, found a number with a fraction",
             ),
             (error::<Object>("7"), "expected an object, found a number"),
             (
@@ -187,6 +192,8 @@ mod tests {
 
     #[test]
     fn other_errors_stay_and_keep_their_line() {
+        let number = error::<Object>("{\"word\": 7}");
+        assert_eq!(number, "/word: expected one of the known words");
         let unknown = error::<Object>("{\"word\": \"deny\"}");
         assert_eq!(unknown, "/word: unknown variant `deny`, expected `allow`");
         let error = mcp_jsonrpc::decode_document::<Object>("[\n7]").unwrap_err();
