@@ -17,7 +17,10 @@ impl Traced {
     pub(crate) fn start() -> (Self, DefaultGuard) {
         let traced = Self::default();
         let subscriber = tracing_subscriber::registry().with(traced.clone());
-        (traced, tracing::subscriber::set_default(subscriber))
+        let guard = tracing::subscriber::set_default(subscriber);
+        // A call site that another thread has used without a subscriber is disabled otherwise.
+        tracing::callsite::rebuild_interest_cache();
+        (traced, guard)
     }
 
     /// Returns the text so far.

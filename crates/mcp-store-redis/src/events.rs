@@ -337,13 +337,37 @@ async fn run(
         let sending = batches
             .into_values()
             .map(|batch| batch.send(connection.clone()));
-        sending.collect::<JoinSet<()>>().join_all().await;
+        let sent = sending.collect::<JoinSet<bool>>().join_all().await;
+        if sent.contains(&false) {
+            bytes += fail_waiting(&mut operations, &mut flushed);
+        }
         queued.fetch_sub(bytes, Ordering::AcqRel);
         for done in flushed {
             // The receiver is gone if the request has ended.
             let _ = done.send(());
         }
     }
+}
+
+/// Fails the appends that wait, so that none waits for the timeouts of others. Returns the size of their events.
+fn fail_waiting(
+    operations: &mut mpsc::Receiver<Operation>,
+    flushed: &mut Vec<oneshot::Sender<()>>,
+) -> usize {
+    let mut bytes = 0;
+    for _ in 0..MAX_QUEUED {
+        match operations.try_recv() {
+            Ok(Operation::Append { event, stored, .. }) => {
+                bytes += event.len();
+                let _ = stored.send(Err(EventStoreError::new("Redis does not respond")));
+            }
+            Ok(Operation::Flush(done)) => flushed.push(done),
+            // The events expire.
+            Ok(Operation::Forget(_)) => {}
+            Err(_) => break,
+        }
+    }
+    bytes
 }
 
 /// Adds the commands that append an event, and remove those before the event `first`.
@@ -370,14 +394,15 @@ fn add_append(
 }
 
 impl Batch {
-    /// Sends the commands in one round trip, and sends each append its result.
-    async fn send(mut self, mut connection: Connection) {
+    /// Sends the commands in one round trip, and sends each append its result. Returns whether Redis has responded.
+    async fn send(mut self, mut connection: Connection) -> bool {
         if self.pipeline.is_empty() {
-            return;
+            return true;
         }
         self.pipeline.ignore_errors();
         let results: RedisResult<Vec<RedisResult<Value>>> =
             self.pipeline.query_async(&mut connection).await;
+        let has_responded = results.is_ok();
         match results {
             Ok(results) => {
                 for (stored, result) in self.waiting.into_iter().zip(results) {
@@ -391,6 +416,7 @@ impl Batch {
                 }
             }
         }
+        has_responded
     }
 }
 

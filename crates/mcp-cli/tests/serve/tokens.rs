@@ -129,7 +129,7 @@ fn mistakes_in_tokens_are_found_by_a_check() {
         ),
         (
             json!([alice, user("short", "bob")]),
-            "/gateway/auth/tokens/1/token: the token of \"bob\" has fewer than 16 characters",
+            "/gateway/auth/tokens/1/token: the token has fewer than 16 characters",
         ),
         (
             json!([{ "token": ALICE, "subject": "alice", "scopes": ["a b"] }]),

@@ -1,11 +1,12 @@
 //! `auth` of the configuration file: which tokens the clients of a gateway must send.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use mcp_host::Variables;
 use mcp_protocol::InvalidServer;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 /// Minimum number of characters of a token.
 const MIN_TOKEN_CHARS: usize = 16;
@@ -25,12 +26,44 @@ pub enum TokenSource<'a> {
 
 /// A token of a gateway's configuration, with its user and scopes. [`fmt::Debug`] omits the token.
 #[derive(Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "TokenMembers")]
 pub struct ClientToken {
     token: String,
     subject: String,
+    scopes: Vec<String>,
+}
+
+/// The members of a token in a file.
+#[derive(Deserialize)]
+struct TokenMembers {
+    token: Option<String>,
+    subject: Option<String>,
     #[serde(default)]
     scopes: Vec<String>,
+    #[serde(flatten)]
+    others: BTreeMap<String, IgnoredAny>,
+}
+
+impl TryFrom<TokenMembers> for ClientToken {
+    type Error = &'static str;
+
+    // A token can be in the place of another member or of a name, so nothing is quoted.
+    fn try_from(members: TokenMembers) -> Result<Self, Self::Error> {
+        if !members.others.is_empty() {
+            return Err(
+                "a token has an unknown member; it has \"token\", \"subject\" and \"scopes\"",
+            );
+        }
+        match (members.token, members.subject) {
+            (Some(token), Some(subject)) => Ok(Self {
+                token,
+                subject,
+                scopes: members.scopes,
+            }),
+            (None, _) => Err("a token has no member \"token\""),
+            (_, None) => Err("a token has no member \"subject\"; name its user"),
+        }
+    }
 }
 
 impl ClientToken {
@@ -57,8 +90,7 @@ impl ClientToken {
             // A variable with the content of a file often ends with a line break.
             expanded.trim().clone_into(value);
         }
-        let subject = &self.subject;
-        if subject.is_empty() {
+        if self.subject.is_empty() {
             return Err(invalid("/subject: the subject is empty; name the user"));
         }
         let problem = match self.token.chars().count() {
@@ -67,7 +99,7 @@ impl ClientToken {
             _ => return Ok(()),
         };
         Err(invalid(format!(
-            "/token: the token of {subject:?} {problem}; use a random one, as `openssl rand -hex 16` prints it"
+            "/token: the token {problem}; use a random one, as `openssl rand -hex 16` prints it"
         )))
     }
 }
@@ -228,11 +260,11 @@ mod tests {
             ),
             (
                 one("${env:EMPTY}", "a"),
-                "/gateway/auth/tokens/0/token: the token of \"a\" is empty",
+                "/gateway/auth/tokens/0/token: the token is empty",
             ),
             (
                 one("123456789012345", "a"),
-                "the token of \"a\" has fewer than 16 characters",
+                "/gateway/auth/tokens/0/token: the token has fewer than 16 characters",
             ),
             (
                 one("${env:ALICE}", " "),
@@ -248,7 +280,7 @@ mod tests {
             ),
             (
                 serde_json::json!({ "tokens": [{ "tokn": "" }] }),
-                "did you mean \"token\"?",
+                "/gateway/auth/tokens/0: a token has an unknown member",
             ),
         ] {
             let error = resolved(&auth).unwrap_err().to_string();
@@ -261,7 +293,12 @@ mod tests {
         let config = resolved(&one(TOKEN, "alice")).unwrap();
         let shown = format!("{config:?} {:?}", config.authorization());
         assert!(shown.contains("alice") && !shown.contains(TOKEN), "{shown}");
-        for tokens in [serde_json::json!(TOKEN), serde_json::json!([TOKEN])] {
+        for tokens in [
+            serde_json::json!(TOKEN),
+            serde_json::json!([TOKEN]),
+            serde_json::json!([{ TOKEN: "alice" }]),
+            serde_json::json!([{ "token": "alice", "subject": TOKEN }]),
+        ] {
             let error = resolved(&serde_json::json!({ "tokens": tokens })).unwrap_err();
             assert!(!error.to_string().contains(TOKEN), "{error}");
         }

@@ -1,9 +1,11 @@
 //! The limits of stored events, and replays.
 
 use std::task::{Context, Waker};
+use std::time::{Duration, Instant};
 
 use mcp_store_redis::RedisEventStore;
-use mcp_transport_http::{EventStore, Replay, StreamKey};
+use mcp_transport_http::{Durability, EventStore, Replay, StreamKey};
+use rustix::process::Signal;
 use tokio::time::timeout;
 
 use crate::process::{LIMIT, Redis};
@@ -113,4 +115,32 @@ async fn an_event_of_another_process_removes_none() {
     let other = redis.redis().await.event_store();
     append(&other, key(1), 7, 100).await.unwrap();
     assert_eq!(kept(&other, key(1), 2).await, Some(5));
+}
+
+/// Previously, each batch of events waited for its own timeout.
+#[tokio::test(flavor = "multi_thread")]
+async fn events_that_wait_for_a_redis_without_responses_fail_together() {
+    let Some(redis) = Redis::start("hangs", &[]).await else {
+        return;
+    };
+    let events = redis.redis().await.event_store();
+    append(&events, key(1), 1, 10).await.unwrap();
+    redis.signal(Signal::STOP);
+    let start = Instant::now();
+    let waiting: Vec<_> = (2..10_000)
+        .map(|sequence| events.append(key(1), sequence, "event".into()))
+        .collect();
+    for durability in waiting {
+        let Durability::Pending(stored) = durability else {
+            panic!("{durability:?}");
+        };
+        assert!(stored.await.is_err());
+    }
+    // A batch has 256 events, and a timeout of half a second.
+    assert!(
+        start.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        start.elapsed()
+    );
+    redis.signal(Signal::CONT);
 }

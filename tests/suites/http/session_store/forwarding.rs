@@ -1,5 +1,8 @@
 //! Endpoints that forward the requests of a session to the one that serves it.
 
+use std::future::ready;
+use std::sync::atomic::AtomicU64;
+
 use bytes::Bytes;
 use mcp_protocol::BoxFuture;
 use mcp_protocol::task::Timestamp;
@@ -17,9 +20,9 @@ use super::{Gate, WATCHED, node, node_with, ping};
 use crate::gate::pass;
 use crate::prelude::*;
 
-/// Events that several endpoints share.
+/// Events that several endpoints share, and the number of those that each stream has lost.
 #[derive(Debug, Clone, Default)]
-struct SharedEvents(Arc<MemoryEventStore>);
+struct SharedEvents(Arc<MemoryEventStore>, Arc<AtomicU64>);
 
 impl EventStore for SharedEvents {
     fn append(&self, key: StreamKey, sequence: u64, event: Bytes) -> Durability {
@@ -32,7 +35,10 @@ impl EventStore for SharedEvents {
         after: u64,
         bytes: usize,
     ) -> BoxFuture<'_, Result<Replay, EventStoreError>> {
-        self.0.replay(key, after, bytes)
+        match after < self.1.load(Ordering::Acquire) {
+            true => Box::pin(ready(Ok(Replay::Gone))),
+            false => self.0.replay(key, after, bytes),
+        }
     }
 
     fn is_shared(&self) -> bool {
@@ -376,6 +382,23 @@ async fn a_result_that_was_stored_is_not_replaced_by_an_error() {
     let last = call.event().await.unwrap().id.unwrap();
     cluster.gate.go.add_permits(3);
     assert_eq!(call.said().await, "done");
+    let again = peer.at(&two).get(Some(&last)).await;
+    assert_eq!(again.said().await, "done");
+}
+
+/// Previously, the first event was read, too, so that the result was lost with it.
+#[tokio::test]
+async fn a_result_is_sent_again_although_the_first_events_of_its_call_are_lost() {
+    let cluster = Cluster::new();
+    let (_, one) = cluster.unreachable().await;
+    let (_, two) = cluster.unreachable().await;
+    let peer = Peer::open(&one).await;
+    let mut call = steps(&peer).await;
+    cluster.gate.go.add_permits(3);
+    call.event().await.unwrap();
+    let last = call.event().await.unwrap().id.unwrap();
+    assert_eq!(call.said().await, "done");
+    cluster.events.1.store(2, Ordering::Release);
     let again = peer.at(&two).get(Some(&last)).await;
     assert_eq!(again.said().await, "done");
 }

@@ -118,9 +118,11 @@ impl Forwarder {
 
     fn record_silent(&self, address: Uri) {
         let mut silent = lock(&self.silent);
-        if silent.len() < MAX_SILENT {
-            silent.push((address, Instant::now()));
+        silent.retain(|(known, _)| *known != address);
+        if silent.len() >= MAX_SILENT {
+            silent.remove(0);
         }
+        silent.push((address, Instant::now()));
     }
 
     /// Sends a request to `address` and returns the response. `permits` are released at the end of the response.

@@ -163,13 +163,19 @@ impl EndpointState {
         let age = usize::try_from(age).unwrap_or(usize::MAX);
         let earlier = identity.recent_leases().nth(age).ok_or_else(gone)?;
         let key = StreamKey::new(earlier.event_key, id.stream);
-        let kept = KeptCall::read(store, key).await?.ok_or_else(gone)?;
-        let requests = frames::parse_requests(&kept.first).ok_or_else(gone)?;
-        if !frames::is_response(&kept.last, &self.options.request_limits.message) {
-            let sequence = kept.count + 1;
-            let event = unanswered(EventId { sequence, ..id }, earlier.tag, &requests);
-            if let Durability::Pending(stored) = store.append(key, sequence, event) {
-                stored.await.map_err(|error| unreadable(&error))?;
+        let is_response =
+            |event: &Bytes| frames::is_response(event, &self.options.request_limits.message);
+        let rest = KeptCall::read(store, key, id.sequence).await?;
+        if !rest.is_some_and(|rest| is_response(&rest.last)) {
+            // The first event has the ids of the requests.
+            let kept = KeptCall::read(store, key, 0).await?.ok_or_else(gone)?;
+            let requests = frames::parse_requests(&kept.first).ok_or_else(gone)?;
+            if !is_response(&kept.last) {
+                let sequence = kept.sequence + 1;
+                let event = unanswered(EventId { sequence, ..id }, earlier.tag, &requests);
+                if let Durability::Pending(stored) = store.append(key, sequence, event) {
+                    stored.await.map_err(|error| unreadable(&error))?;
+                }
             }
         }
         // The endpoint of the call may have stored its response in the meantime, which then counts.
@@ -227,15 +233,20 @@ impl Found {
 struct KeptCall {
     first: Bytes,
     last: Bytes,
-    count: u64,
+    /// The sequence number of the last event.
+    sequence: u64,
 }
 
 impl KeptCall {
-    /// Reads the events in parts; returns `None` if some are missing.
-    async fn read(store: &Arc<dyn EventStore>, key: StreamKey) -> Result<Option<Self>, Refusal> {
+    /// Reads the events after an event in parts; returns `None` if there are none, or some are missing.
+    async fn read(
+        store: &Arc<dyn EventStore>,
+        key: StreamKey,
+        after: u64,
+    ) -> Result<Option<Self>, Refusal> {
         let mut kept: Option<Self> = None;
         loop {
-            let after = kept.as_ref().map_or(0, |kept| kept.count);
+            let after = kept.as_ref().map_or(after, |kept| kept.sequence);
             let part = store.replay(key, after, PART_BYTES).await;
             let Replay::Events(part) = part.map_err(|error| unreadable(&error))? else {
                 return Ok(None);
@@ -246,7 +257,7 @@ impl KeptCall {
             kept = Some(Self {
                 first: kept.map_or_else(|| first.clone(), |kept| kept.first),
                 last: last.clone(),
-                count: after + part.len() as u64,
+                sequence: after + part.len() as u64,
             });
         }
     }
