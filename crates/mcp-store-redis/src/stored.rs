@@ -7,9 +7,9 @@ use mcp_transport_http::{SessionId, StreamKey};
 use tokio::time::Instant;
 
 /// Memory of an event in Redis besides its text, in bytes.
-const EVENT_COST: usize = 64;
-/// Memory of a stream in Redis and of its record here, in bytes.
-const STREAM_COST: usize = 512;
+const EVENT_COST: usize = 128;
+/// Memory of a stream in Redis and of its record here, in bytes. Redis allocates 4 KiB for the first events.
+const STREAM_COST: usize = 4_608;
 
 /// Limits of the stored events of one process.
 #[derive(Debug, Clone, Copy)]
@@ -246,15 +246,23 @@ impl Stream {
 mod tests {
     use super::*;
 
+    /// The unit of sizes.
+    const UNIT: usize = STREAM_COST;
+
     const LIMITS: StoredLimits = StoredLimits {
         retention: Duration::from_secs(60),
         stream_events: 4,
-        session_bytes: 4_096,
-        total_bytes: 8_192,
+        session_bytes: 8 * UNIT,
+        total_bytes: 16 * UNIT,
     };
 
     fn key(session: u8, stream: u32) -> StreamKey {
         StreamKey::new(SessionId::from_bytes([session; 32]), stream)
+    }
+
+    /// The length of an event of this size.
+    fn length(units: usize) -> usize {
+        units * UNIT - EVENT_COST
     }
 
     fn room(first: u64, streams: &[StreamKey]) -> Option<Room> {
@@ -266,26 +274,26 @@ mod tests {
     fn a_session_loses_its_oldest_events() {
         let mut stored = StoredEvents::default();
         let now = Instant::now();
-        let mut add = |stream, sequence, length, after| {
+        let mut add = |stream, sequence, units, after| {
             let now = now + Duration::from_secs(after);
-            stored.add(key(1, stream), sequence, length, &LIMITS, now)
+            stored.add(key(1, stream), sequence, length(units), &LIMITS, now)
         };
         for sequence in 1..=4 {
-            assert_eq!(add(1, sequence, 100, 0), room(1, &[]));
+            assert_eq!(add(1, sequence, 1, 0), room(1, &[]));
         }
         // The limit of the events of a stream.
-        assert_eq!(add(1, 5, 100, 0), room(2, &[]));
+        assert_eq!(add(1, 5, 1, 0), room(2, &[]));
         // An event that is stored already.
-        assert_eq!(add(1, 4, 100, 0), room(2, &[]));
-        assert_eq!(add(2, 1, 1_000, 1), room(1, &[]));
+        assert_eq!(add(1, 4, 1, 0), room(2, &[]));
+        assert_eq!(add(2, 1, 1, 1), room(1, &[]));
         // The stream that was used last at the earliest time makes room, then the events of the stream itself.
-        assert_eq!(add(2, 2, 1_600, 2), room(1, &[key(1, 1)]));
-        assert_eq!(add(2, 3, 1_600, 2), room(2, &[]));
+        assert_eq!(add(2, 2, 2, 2), room(1, &[key(1, 1)]));
+        assert_eq!(add(2, 3, 5, 2), room(2, &[]));
         // After an event that was not stored.
-        assert_eq!(add(2, 7, 10, 2), room(7, &[]));
-        assert_eq!(add(3, 1, 4_096, 3), None);
-        assert_eq!(add(3, 1, 4_096 - 64 - 512, 3), room(1, &[key(1, 2)]));
-        assert_eq!(stored.bytes, 4_096);
+        assert_eq!(add(2, 7, 1, 2), room(7, &[]));
+        assert_eq!(add(3, 1, 8, 3), None);
+        assert_eq!(add(3, 1, 7, 3), room(1, &[key(1, 2)]));
+        assert_eq!(stored.bytes, 8 * UNIT);
         stored.expire(Duration::from_secs(60), now + Duration::from_secs(64));
         assert!(stored.sessions.is_empty());
         assert_eq!(stored.bytes, 0);
@@ -306,13 +314,13 @@ mod tests {
     fn the_largest_session_makes_room_for_others() {
         let mut stored = StoredEvents::default();
         let now = Instant::now();
-        let large = 4_096 - 64 - 512;
-        let mut add =
-            |session, stream, length| stored.add(key(session, stream), 1, length, &LIMITS, now);
-        assert_eq!(add(1, 1, large), room(1, &[]));
-        assert_eq!(add(2, 1, large - 1), room(1, &[]));
+        let mut add = |session, stream, units| {
+            stored.add(key(session, stream), 1, length(units), &LIMITS, now)
+        };
+        assert_eq!(add(1, 1, 7), room(1, &[]));
+        assert_eq!(add(2, 1, 6), room(1, &[]));
         assert_eq!(add(3, 1, 1), room(1, &[key(1, 1)]));
-        assert_eq!(add(1, 2, 1), room(1, &[]));
+        assert_eq!(add(1, 2, 6), room(1, &[]));
         assert_eq!(add(2, 2, 1), room(1, &[key(2, 1)]));
         assert_eq!(stored.forget_session(key(3, 1).session), [1]);
         for key in [key(1, 2), key(2, 2)] {
@@ -325,20 +333,16 @@ mod tests {
     #[test]
     fn an_event_is_not_removed_for_itself() {
         let limits = StoredLimits {
-            total_bytes: 1_000,
+            total_bytes: 4 * UNIT,
             ..LIMITS
         };
         let mut stored = StoredEvents::default();
         let now = Instant::now();
-        assert_eq!(
-            stored.add(key(1, 1), 1, 1_000 - 64 - 511, &limits, now),
-            None
-        );
-        assert_eq!(stored.bytes, 0);
-        let largest = 1_000 - 64 - 512;
+        let mut add = |sequence, length| stored.add(key(1, 1), sequence, length, &limits, now);
+        assert_eq!(add(1, length(3) + 1), None);
         for sequence in 1..4 {
-            let added = stored.add(key(1, 1), sequence, largest, &limits, now);
-            assert_eq!(added, room(sequence, &[]));
+            assert_eq!(add(sequence, length(3)), room(sequence, &[]));
         }
+        assert_eq!(stored.bytes, 4 * UNIT);
     }
 }

@@ -56,11 +56,11 @@ async fn a_session_loses_its_own_events_at_the_limits() {
         append(&events, key(1), sequence, 1_000).await.unwrap();
     }
     assert_eq!(kept(&events, key(1), 0).await, None);
-    assert_eq!(kept(&events, key(1), 960).await, Some(40));
-    assert!(redis.command::<usize>(&["XLEN", &text(key(1))]).await < 50);
+    assert_eq!(kept(&events, key(1), 970).await, Some(30));
+    assert!(redis.command::<usize>(&["XLEN", &text(key(1))]).await < 45);
     // The other streams of the session make room first.
     append(&events, other(key(1), 2), 1, 40_000).await.unwrap();
-    assert_eq!(kept(&events, key(1), 960).await, None);
+    assert_eq!(kept(&events, key(1), 970).await, None);
     assert_eq!(kept(&events, other(key(1), 2), 0).await, Some(1));
     // The largest session makes room for others.
     append(&events, key(3), 1, 30_000).await.unwrap();
