@@ -20,8 +20,8 @@ use crate::output::{one_line, say, say_text, say_whole};
 /// The first elicitation of this process that was cancelled, because it had no answer or its answer did not match the form.
 static CANCELLED: Mutex<Option<Failure>> = Mutex::new(None);
 
-/// Removes the failure of the first elicitation that was cancelled since the last call. The command has failed, whatever the server
-/// responded.
+/// Returns and clears the failure of the first elicitation that was cancelled since the last call. The command then fails, even if the server
+/// responded with a success.
 pub(crate) fn take_cancelled() -> Option<Failure> {
     lock(&CANCELLED).take()
 }

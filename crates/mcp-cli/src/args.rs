@@ -86,7 +86,7 @@ pub(crate) enum RevisionChoice {
 }
 
 impl Cli {
-    /// Reads the words of the process.
+    /// Reads the command line of the process.
     pub(crate) fn read() -> Result<Self, clap::Error> {
         let matches = Self::command().try_get_matches()?;
         let mut cli = Self::from_arg_matches(&matches)?;

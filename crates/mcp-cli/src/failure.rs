@@ -46,7 +46,7 @@ pub(crate) struct Failure {
     text: String,
     /// More lines, for example the last output of a child process.
     details: Vec<String>,
-    /// A line that names `mcp doctor`, which that command leaves out.
+    /// A line that recommends `mcp doctor`. `mcp doctor` itself does not print this line.
     doctor: Option<String>,
     /// Whether a TLS handshake failed, so that the server could not be asked anything.
     pub(crate) is_of_tls: bool,
@@ -101,7 +101,7 @@ impl Failure {
         self
     }
 
-    /// Returns the message and what the user can do, in lines, for `mcp doctor`.
+    /// Returns the message and the advice to the user, in lines, for `mcp doctor`.
     pub(crate) fn full_text(&self) -> String {
         let lines = std::iter::once(&self.text).chain(&self.details);
         let lines: Vec<String> = lines.map(|line| one_line(line)).collect();

@@ -22,7 +22,7 @@ use crate::target::{HttpServer, Server, Target};
 /// Overrides the file of the tokens.
 const TOKENS: &str = "MCP_TOKENS";
 
-/// What a server without an authorization server expects.
+/// The message about a server without an authorization server.
 pub(crate) const TOKENS_ONLY: &str = "the server takes configured tokens only";
 
 /// How to connect without a sign-in.

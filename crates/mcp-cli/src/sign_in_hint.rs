@@ -1,4 +1,4 @@
-//! What the user can do if a server refuses a token, or a sign-in fails.
+//! Advice to the user if a server refuses a token, or a sign-in fails.
 
 use std::time::Duration;
 
@@ -15,18 +15,19 @@ use crate::target::{HttpServer, Server, Target};
 /// Maximum time to find out whether a server has an authorization server.
 const DIAGNOSIS: Duration = Duration::from_secs(10);
 
-/// Returns the failure of a connection or a call, with what to do about it.
+/// Returns the failure of a connection or a call, with advice to the user.
 pub(crate) async fn explain(target: &Target, options: &Options, error: ClientError) -> Failure {
     let is_after_probe = matches!(&error, ClientError::Connect { details, .. }
         if details.iter().any(|line| line.contains(method::SERVER_DISCOVER)));
     let sign_in = causes(&error).find_map(|error| error.downcast_ref::<Error>());
     let kind = sign_in.map(Error::kind);
     let is_about_token = error.required_urls().is_none();
+    let lacks_scope = error.required_scopes().is_some();
     let failure = Failure::from(error);
     match (failure.code, &target.server) {
         (Code::ActionRequired, Server::Http(server)) if is_about_token => match kind {
             Some(kind) => sign_in_hint(failure, kind, &server.word),
-            None => failure.hint(token_hint(server, options).await),
+            None => failure.hint(token_hint(server, options, lacks_scope).await),
         },
         (_, Server::Program(_)) if is_after_probe => failure.hint(
             "if the program does not know server/discover, try --revision sessions".to_owned(),
@@ -35,7 +36,19 @@ pub(crate) async fn explain(target: &Target, options: &Options, error: ClientErr
     }
 }
 
-/// Adds what the user can do about a sign-in that failed with this kind of error.
+/// Returns the result of a request, or its failure with advice to the user.
+pub(crate) async fn explained<T>(
+    target: &Target,
+    options: &Options,
+    result: Result<T, ClientError>,
+) -> Result<T, Failure> {
+    match result {
+        Ok(result) => Ok(result),
+        Err(error) => Err(explain(target, options, error).await),
+    }
+}
+
+/// Adds advice about a sign-in that failed with this kind of error.
 fn sign_in_hint(failure: Failure, kind: ErrorKind, server: &str) -> Failure {
     match kind {
         // [`NoBrowser`] says what to do.
@@ -54,9 +67,13 @@ fn sign_in_hint(failure: Failure, kind: ErrorKind, server: &str) -> Failure {
     }
 }
 
-/// Returns what the user can do if the server refused a token that the command line or the configuration has. Asks the server whether an
+/// Returns advice for a token of the command line or the configuration that is refused, or that `lacks_scope`. First asks the server whether an
 /// authorization server issues its tokens.
-pub(crate) async fn token_hint(server: &HttpServer, options: &Options) -> String {
+pub(crate) async fn token_hint(
+    server: &HttpServer,
+    options: &Options,
+    lacks_scope: bool,
+) -> String {
     let is_authorization = |name: &String| name.eq_ignore_ascii_case("authorization");
     let is_configured = options.header.is_empty() && server.headers.keys().any(is_authorization);
     let other = match is_configured {
@@ -73,6 +90,9 @@ pub(crate) async fn token_hint(server: &HttpServer, options: &Options) -> String
     match timeout(DIAGNOSIS, auth.diagnose()).await {
         Ok(diagnosis) if diagnosis.is_published() => {
             format!("sign in with `mcp login {}`, or {other}", server.word)
+        }
+        Ok(diagnosis) if is_without_authorization_server(&diagnosis) && lacks_scope => {
+            format!("{TOKENS_ONLY}: ask its operator for a token with this scope")
         }
         Ok(diagnosis) if is_without_authorization_server(&diagnosis) => {
             format!("{TOKENS_ONLY}: {other}")

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::hidden::{self, HIDDEN};
 use crate::output::{one_line, say};
 
-/// The commands that take further words than a server.
+/// The commands that take other arguments besides a server.
 const TAKE_WORDS: [&str; 6] = ["call", "complete", "get", "list", "read", "watch"];
 
 /// The server of a command.
@@ -245,7 +245,7 @@ fn unknown(name: &str, words: Option<&[String]>, config: &Config, options: &Opti
     Failure::usage(format!("{text}; {}", advice(name, words, options)))
 }
 
-/// Returns what to type instead of a name that is not configured. `words` are the further words of the command; `None` if it takes no program.
+/// Returns advice on what to type instead of a name that is not configured. `words` are the other arguments of the command; `None` if the command takes no program.
 fn advice(name: &str, words: Option<&[String]>, options: &Options) -> String {
     let path = Path::new(name);
     let is_path = name.starts_with(['.', '/', '~']) || path.exists();

@@ -1,9 +1,9 @@
 //! Names of types in errors about a file, in plain words.
 //!
 //! An error of a decoder names the types of the program, such as `nonzero u32`, and quotes the value, which can be a secret. The author of a file
-//! knows neither.
+//! does not know these types, and an error must not show a secret.
 
-/// What a decoder expects, without an article, and the plain words. Integers have another rule.
+/// The types that a decoder expects, without an article, each with its plain words. For integers, see [`integers`].
 const EXPECTED: [(&str, &str); 11] = [
     ("struct ", "an object"),
     ("map", "an object"),
@@ -18,7 +18,7 @@ const EXPECTED: [(&str, &str); 11] = [
     ("f64", "a number"),
 ];
 
-/// What a decoder found, and the plain words.
+/// The types that a decoder found, each with its plain words.
 const FOUND: [(&str, &str); 10] = [
     ("boolean", "true or false"),
     ("integer", "a number"),
@@ -40,7 +40,7 @@ pub fn without_type_names(error: &str) -> String {
     {
         return format!("{start}expected an object, found a list");
     }
-    // A word has another type; an error of the syntax would have a line.
+    // The value of an enum is not a word. A syntax error would name a line.
     if let Some(start) = error.strip_suffix(": expected value") {
         return format!("{start}: expected one of the known words");
     }
@@ -51,7 +51,7 @@ pub fn without_type_names(error: &str) -> String {
         Some(start) => error.split_at(start),
         None => return error.to_owned(),
     };
-    // A quoted text can have the same words.
+    // A quoted value can contain the words `, expected `, so the last place counts.
     let Some((found, expected)) = rest.rsplit_once(", expected ") else {
         return error.to_owned();
     };
@@ -74,7 +74,7 @@ pub fn without_type_names(error: &str) -> String {
     }
 }
 
-/// Returns what is expected in plain words.
+/// Returns the expected type in plain words.
 fn plain(expected: &str) -> String {
     let bare = ["a ", "an "]
         .iter()

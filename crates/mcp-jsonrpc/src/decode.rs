@@ -64,7 +64,7 @@ pub fn decode<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, DecodeError> {
 /// Decodes the params of a request or notification. Missing params are `{}`.
 ///
 /// # Errors
-/// An [`ErrorCode::INVALID_PARAMS`](crate::ErrorCode::INVALID_PARAMS) error with the pointer and the reason.
+/// An [`ErrorCode::INVALID_PARAMS`](crate::ErrorCode::INVALID_PARAMS) error with the JSON pointer of the invalid value, and the reason.
 pub fn decode_params<'a, T: Deserialize<'a>>(params: Option<&'a str>) -> Result<T, ErrorObject> {
     decode(params.unwrap_or("{}")).map_err(ErrorObject::malformed_params)
 }

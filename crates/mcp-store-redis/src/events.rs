@@ -33,8 +33,8 @@ const MAX_BATCH: usize = 256;
 /// store an event, the failure is logged and the event is sent without being stored; a later replay from before it returns
 /// [`Replay::Gone`].
 ///
-/// The events of a stream expire together, a retention time after its last event. When a session ends, its events are removed. A session whose events
-/// exceed a limit loses its oldest ones.
+/// The events of a stream expire together, when the retention time has passed since the last event of the stream. When a session ends, its events are removed. A session whose events
+/// exceed a limit loses its oldest events.
 #[derive(Clone)]
 pub struct RedisEventStore {
     operations: mpsc::Sender<Operation>,
@@ -56,7 +56,7 @@ enum Operation {
         key: Vec<u8>,
         sequence: u64,
         event: Bytes,
-        /// The oldest event that stays.
+        /// The sequence number of the oldest event of the stream that stays in Redis.
         first: u64,
         retention: Duration,
         stored: Stored<()>,
@@ -180,7 +180,7 @@ impl RedisEventStore {
         appended
     }
 
-    /// Returns a place for an operation if `queued` bytes may wait.
+    /// Reserves a place in the queue for an operation, if `queued` bytes may wait.
     fn reserve(&self, queued: usize) -> Result<mpsc::Permit<'_, Operation>, EventStoreError> {
         let place = self.operations.try_reserve().ok();
         let place = place.filter(|_| queued <= self.queued_bytes);
@@ -200,7 +200,7 @@ impl RedisEventStore {
         ))
     }
 
-    /// Removes a stream. If too many operations wait, it expires instead.
+    /// Removes a stream. If too many operations wait, the stream expires instead.
     fn forget(&self, key: StreamKey) {
         if self
             .operations
@@ -227,12 +227,12 @@ impl EventStore for RedisEventStore {
         bytes: usize,
     ) -> BoxFuture<'_, Result<Replay, EventStoreError>> {
         Box::pin(async move {
-            // Appends that were made before are in Redis then.
+            // After the flush, all earlier appends are in Redis.
             let (flushed, receiver) = oneshot::channel();
             let flush = self.operations.send(Operation::Flush(flushed)).await;
             flush.map_err(|_| ended())?;
             receiver.await.map_err(|_| ended())?;
-            // Never closed.
+            // The semaphore is never closed.
             let _permit = self.replays.acquire().await;
             replay(
                 self.connection.clone(),
@@ -349,7 +349,7 @@ async fn run(
     }
 }
 
-/// Fails the appends that wait, so that none waits for the timeouts of others. Returns the size of their events.
+/// Fails all waiting appends, so that no append waits for the timeouts of others. Returns the size of their events.
 fn fail_waiting(
     operations: &mut mpsc::Receiver<Operation>,
     flushed: &mut Vec<oneshot::Sender<()>>,
@@ -362,7 +362,7 @@ fn fail_waiting(
                 let _ = stored.send(Err(EventStoreError::new("Redis does not respond")));
             }
             Ok(Operation::Flush(done)) => flushed.push(done),
-            // The events expire.
+            // The events need not be removed, because they expire.
             Ok(Operation::Forget(_)) => {}
             Err(_) => break,
         }

@@ -20,7 +20,7 @@ use crate::RedisOptions;
 #[derive(Clone)]
 pub(crate) struct ReopenedConnection(Arc<Shared>);
 
-/// Where connections are opened.
+/// The client that opens connections.
 pub(crate) enum Source {
     Single(Client),
     /// Locked after the state of the connection.

@@ -1,4 +1,4 @@
-//! Which events a process has stored in Redis, so that clients cannot fill it.
+//! The events that a process has stored in Redis. They are counted, so that clients cannot fill Redis.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub(crate) struct StoredLimits {
     pub(crate) total_bytes: usize,
 }
 
-/// The stored events by session and stream. A session that exceeds its limit loses its own oldest events; at the limit of all sessions, the largest one does.
+/// The stored events by session and stream. A session that exceeds its limit loses its own oldest events. At the limit of all sessions, the largest session loses its oldest stream.
 #[derive(Debug, Default)]
 pub(crate) struct StoredEvents {
     sessions: HashMap<SessionId, Session>,
@@ -39,7 +39,7 @@ struct Session {
 struct Stream {
     /// The sequence number of the oldest event that this process has stored.
     first: u64,
-    /// Whether another process has stored the events before.
+    /// Whether another process has stored the events before `first`.
     is_foreign: bool,
     /// The sizes of the events.
     sizes: VecDeque<u32>,
@@ -47,17 +47,17 @@ struct Stream {
     last: Instant,
 }
 
-/// What to remove when an event is stored.
+/// The stored events to remove when an event is stored.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Room {
-    /// The events of the stream before this one; 0 for none.
+    /// The sequence number in the stream of the event before which all events are removed; 0 to remove none.
     pub(crate) first: u64,
-    /// Other streams.
+    /// Other streams to remove.
     pub(crate) streams: Vec<StreamKey>,
 }
 
 impl StoredEvents {
-    /// Records an event with this size. Returns what to remove for it; `None` if there is no room for the event.
+    /// Records an event with this size. Returns the events to remove; `None` if there is no room for the event.
     pub(crate) fn add(
         &mut self,
         key: StreamKey,
@@ -95,7 +95,7 @@ impl StoredEvents {
         })
     }
 
-    /// Changes a session, and counts the change.
+    /// Changes a session, and updates the counted sizes.
     fn change<T>(&mut self, id: SessionId, change: impl FnOnce(&mut Session) -> T) -> T {
         let session = self.sessions.entry(id).or_default();
         let before = session.bytes;
@@ -141,7 +141,7 @@ impl StoredEvents {
 }
 
 impl Session {
-    /// Adds an event to a stream. Returns the other streams that it replaces; `None` if it is larger than the limit.
+    /// Adds an event to a stream. Returns the other streams that were removed to make room; `None` if the event is larger than the limit.
     fn add(
         &mut self,
         number: u32,
@@ -159,7 +159,7 @@ impl Session {
             // The event is stored already.
             return Some(Vec::new());
         }
-        // After an event that was not stored, the earlier ones cannot be replayed.
+        // If an event in between was not stored, the earlier events cannot be replayed.
         let has_gap = next.is_some_and(|next| sequence > next);
         if has_gap {
             self.remove(number);
@@ -188,7 +188,7 @@ impl Session {
         Some(removed)
     }
 
-    /// Removes the stream that was used last at the earliest time. Returns its number.
+    /// Removes the least recently used stream. Returns its number.
     fn drop_oldest(&mut self) -> Option<u32> {
         let oldest = self.streams.iter().min_by_key(|(_, stream)| stream.last);
         let oldest = *oldest?.0;
@@ -196,7 +196,7 @@ impl Session {
         Some(oldest)
     }
 
-    /// As [`drop_oldest`](Self::drop_oldest), but keeps a stream, which loses its oldest event if it is the only one.
+    /// Like [`drop_oldest`](Self::drop_oldest), but never removes the stream `kept`. If there is no other stream, removes the oldest event of `kept`.
     fn drop_oldest_besides(&mut self, kept: u32) -> Option<u32> {
         let others = self.streams.iter().filter(|(number, _)| **number != kept);
         let oldest = others.min_by_key(|(_, stream)| stream.last);
@@ -222,7 +222,7 @@ impl Session {
 }
 
 impl Stream {
-    /// Returns the sequence number of the oldest event that stays in Redis; 0 if this process has not stored all of them.
+    /// Returns the sequence number of the oldest event that stays in Redis; 0 if another process has stored earlier events.
     fn oldest(&self) -> u64 {
         if self.is_foreign { 0 } else { self.first }
     }
@@ -232,7 +232,7 @@ impl Stream {
         self.first + self.sizes.len() as u64
     }
 
-    /// Removes the oldest event, and those of other processes before it. Returns its size.
+    /// Removes the oldest event, and earlier events of other processes. Returns the size of the removed event.
     fn drop_first(&mut self) -> usize {
         let bytes = self.sizes.pop_front().map_or(0, |size| size as usize);
         self.first += 1;

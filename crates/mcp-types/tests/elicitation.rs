@@ -79,7 +79,7 @@ fn number_fields_keep_fractions_and_integers_apart() {
 
 // proves: ELIC-021
 #[test]
-fn yes_or_no_fields_keep_both_defaults() {
+fn boolean_fields_keep_a_default_of_true_or_false() {
     field(r#"{"type":"boolean","default":true}"#);
     let PrimitiveSchemaDefinition::Boolean(schema) = field(r#"{"type":"boolean","default":false}"#)
     else {

@@ -48,7 +48,7 @@ async fn a_response_on_the_get_stream_answers_its_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_strict_client_rejects_such_a_response() {
+async fn a_strict_client_rejects_a_response_on_the_get_stream() {
     let options = ClientOptions::new().with_strictness(Strictness::Strict);
     let (mut server, _stream, client) = session(options).await;
     let listing = tokio::spawn(async move { client.list_tools().await });

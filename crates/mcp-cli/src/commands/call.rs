@@ -46,7 +46,7 @@ pub(super) async fn run(words: Words, as_task: bool, options: &Options) -> Resul
     }
 }
 
-/// Calls the tool. Returns a failure if the call cannot be sent, else its outcome.
+/// Calls the tool. Returns a failure if the call cannot be sent, and otherwise the outcome of the call.
 async fn call(
     client: &Client,
     name: &str,

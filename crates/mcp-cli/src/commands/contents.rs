@@ -9,6 +9,7 @@ use crate::arguments;
 use crate::connect::Connection;
 use crate::failure::{Code, Failure};
 use crate::output;
+use crate::sign_in_hint::explained;
 use crate::target::Target;
 
 pub(super) async fn read(words: Words, options: &Options) -> Result<Code, Failure> {
@@ -17,7 +18,8 @@ pub(super) async fn read(words: Words, options: &Options) -> Result<Code, Failur
         return Err(Failure::usage("expected the URI of one resource"));
     };
     let connection = Connection::open(&target, options).await?;
-    let result = connection.client.read_resource(uri).await?;
+    let result = connection.client.read_resource(uri).await;
+    let result = explained(&target, options, result).await?;
     connection.close().await;
     if options.json {
         return output::json(&result).map(|()| Code::Success);
@@ -57,7 +59,8 @@ pub(super) async fn get(words: Words, options: &Options) -> Result<Code, Failure
     };
     let given = arguments::of_prompt(words)?;
     let connection = Connection::open(&target, options).await?;
-    let result = connection.client.get_prompt(name).arguments(given).await?;
+    let result = connection.client.get_prompt(name).arguments(given).await;
+    let result = explained(&target, options, result).await?;
     connection.close().await;
     if options.json {
         return output::json(&result).map(|()| Code::Success);

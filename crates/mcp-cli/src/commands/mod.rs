@@ -20,7 +20,7 @@ use crate::args::{Cli, Command};
 use crate::failure::{Code, Failure};
 use crate::{answers, lock, login, output};
 
-/// Runs the command. It has failed if an elicitation was cancelled, whatever the server responded.
+/// Runs the command. Returns a failure if an elicitation was cancelled, even if the server responded with a success.
 pub(crate) async fn run(cli: Cli) -> Result<Code, Failure> {
     let outcome = dispatch(cli).await;
     let Some(cancelled) = answers::take_cancelled() else {

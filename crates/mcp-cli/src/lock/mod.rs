@@ -115,7 +115,7 @@ pub(crate) async fn run(
     Ok(Code::Success)
 }
 
-/// Says how to leave out what may differ each time.
+/// Prints how to leave out resources and defaults that may differ each time.
 fn advise(differences: &[Difference], locked: Option<&Snapshot>, found: &Snapshot) {
     let is_of_resource = |one: &Difference| one.item.starts_with("resource ");
     if !differences.is_empty() && differences.iter().all(is_of_resource) {

@@ -348,7 +348,7 @@ impl ClientBuilder {
         capabilities
     }
 
-    /// Returns the tasks capability: the requests with a handler can be tasks.
+    /// Returns the tasks capability. It names the requests that have a handler, because these requests can run as tasks.
     fn task_capability(&self) -> ClientTasksCapability {
         let mut requests = ClientTaskRequests::default();
         if self.handlers.form.is_some() || self.handlers.url.is_some() {

@@ -19,7 +19,7 @@ pub(crate) fn scheme(uri: &str) -> Option<&str> {
     (is_first && letters.all(is_rest)).then_some(scheme)
 }
 
-/// Returns the scheme of a URI; `None` if servers may read a host instead: `localhost:80/a` as an address of HTTP, `host.example:a.git` as one of SSH.
+/// Returns the scheme of a URI; `None` if servers may read the text before the colon as a host: `localhost:80/a` as an HTTP address, `host.example:a.git` as an SSH address.
 pub(crate) fn scheme_without_host(uri: &str) -> Option<&str> {
     let scheme = scheme(uri)?;
     let rest = &uri[scheme.len() + 1..];
@@ -270,7 +270,7 @@ fn addresses_of(host: &str) -> [Option<Ipv4Addr>; 2] {
     [true, false].map(|is_octal| numeric_address(&lower, is_octal).map(machine))
 }
 
-/// Returns the address of one to four numbers, of which the last one has all remaining bytes.
+/// Returns the address that is written as one to four numbers. The last number has all remaining bytes.
 fn numeric_address(host: &str, is_octal: bool) -> Option<Ipv4Addr> {
     let number = |label: &str| {
         let is_plain = label.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -296,7 +296,7 @@ fn numeric_address(host: &str, is_octal: bool) -> Option<Ipv4Addr> {
     (last <= rest).then(|| Ipv4Addr::from_bits(address | last))
 }
 
-/// Returns whether the host of a pattern is an address or a name of this machine, or matches some of them with a `*`. Returns `false` for `*`, which
+/// Returns whether the host of a pattern is an IPv4 address or a name of this machine, or has a `*` and can match such a host. Returns `false` for `*`, which
 /// matches every host.
 pub(super) fn is_address_pattern(host: &str) -> bool {
     let is_number = |c: char| c.is_ascii_hexdigit() || ".*xX".contains(c);

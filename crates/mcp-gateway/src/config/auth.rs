@@ -11,7 +11,7 @@ use serde::de::IgnoredAny;
 /// Minimum number of characters of a token.
 const MIN_TOKEN_CHARS: usize = 16;
 
-/// Where the tokens of a gateway's clients come from.
+/// The source of the tokens that the clients of a gateway send.
 #[expect(
     clippy::exhaustive_enums,
     reason = "a program that ignored a kind of tokens would serve without them"
@@ -165,7 +165,7 @@ impl AuthSection {
         }
     }
 
-    /// Replaces the variables of the tokens, and checks what a token needs.
+    /// Replaces the variables of the tokens, and checks each token. Tokens of an issuer require `publicUrl`.
     pub(super) fn resolve(
         &mut self,
         variables: &Variables,
@@ -186,7 +186,7 @@ impl AuthSection {
         }
     }
 
-    /// Returns warnings about scopes that are needed, by all requests or by rules, and that tokens lack.
+    /// Returns warnings about tokens without a scope that all requests need, and about scopes of rules that no token has.
     pub(super) fn missing_scopes<'a>(
         &'a self,
         of_rules: impl IntoIterator<Item = &'a str>,
@@ -209,7 +209,7 @@ impl AuthSection {
         }
         let missing = of_rules.into_iter().filter(|scope| !known.contains(scope));
         warnings.extend(missing.map(|scope| {
-            format!("/gateway/access: no token of /gateway/auth/tokens has the scope {scope:?}, so no client can use what needs it")
+            format!("/gateway/access: no token of /gateway/auth/tokens has the scope {scope:?}, so no client can use the items that need this scope")
         }));
         warnings
     }

@@ -23,11 +23,11 @@ use crate::upstream::Sharing;
 const MAX_DELAY_FOR_OTHERS: Duration = Duration::from_secs(2);
 /// Maximum number of simultaneous `resources/subscribe` requests when a session restores its subscriptions on a new connection.
 const MAX_SUBSCRIBING: usize = 8;
-/// Maximum time in which all subscriptions are restored.
+/// Maximum time to restore all subscriptions.
 const MAX_RESTORE_WAIT: Duration = Duration::from_secs(60);
-/// How long this prevents that the connection is closed to make room for another one.
+/// Time for which the restoration keeps the connection from being closed to make room for another one.
 const MAX_RESTORE_HOLD: Duration = Duration::from_millis(500);
-/// Maximum time that one of these requests can delay the others.
+/// Maximum time that one `resources/subscribe` can delay the others.
 const MAX_SUBSCRIBE_WAIT: Duration = Duration::from_secs(10);
 
 /// Returns the client of a session as an upstream server gets to know it. Tasks belong to one connection, so
@@ -194,7 +194,7 @@ impl Core {
     }
 
     /// Returns a connection for one request of a stateless client. The server sees the capabilities of the client, because some
-    /// list other tools for other capabilities. `may_require_input` is whether the server may send requests before it responds.
+    /// list other tools for other capabilities. `may_require_input` says whether the server may send requests before it responds.
     ///
     /// # Errors
     /// The server cannot be reached, or there are too many connections.

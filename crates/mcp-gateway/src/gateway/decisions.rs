@@ -149,7 +149,7 @@ impl State {
     }
 }
 
-/// Returns whether a rule, or a resource or template that the server lists, has the scheme of the item, or the item was listed for a client. Other schemes can be synonyms: libraries read
+/// Returns whether the scheme of the item is known: from a rule, from a resource or template that the server lists, or because the item was listed for a client. Unknown schemes can be synonyms: libraries read
 /// `simplecache::file:///a` as `file:///a`, and `postgresql://a` as `postgres://a`.
 fn knows_scheme(mount: &MountedServer, policy: &AccessPolicy, item: &Item<'_>) -> bool {
     policy.names_scheme(item)

@@ -302,7 +302,7 @@ impl State {
     }
 }
 
-/// Returns the first server that lists a URI: the one from which the resource is read, and whose item is listed.
+/// Returns the first server that lists a URI. The gateway reads the resource from this server, and lists the item of this server.
 pub(super) fn read_from<'a>(
     mounts: &'a [Arc<MountedServer>],
     uri: &str,

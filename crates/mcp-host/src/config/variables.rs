@@ -48,7 +48,7 @@ impl Variables {
         Self::default()
     }
 
-    /// Replaces the environment of this process.
+    /// Reads environment variables with `lookup` instead of from the environment of this process.
     pub fn with_env(
         mut self,
         lookup: impl Fn(&str) -> Option<String> + Send + Sync + 'static,

@@ -21,8 +21,8 @@ use crate::supervise::nesting::{RunningCalls, within};
 pub trait Model: Send + Sync + 'static {
     /// Asks the model. The request was approved, and the result is approved before the server gets it.
     ///
-    /// The request has everything that the model may see: it does not contain the conversation of the host or
-    /// the results of other servers.
+    /// Show only the request to the model: the host does not add its conversation or
+    /// the results of other servers, and the model must not see them.
     ///
     /// # Errors
     /// The server gets the error. It must not contain secrets.

@@ -88,10 +88,10 @@ pub fn extra<'a>(schema: &RequestedSchema, content: &'a Content) -> Option<&'a s
     extra.map(String::as_str)
 }
 
-/// Validates the fields of a response that are in the form.
+/// Validates the fields that the form defines, and ignores other fields of the response.
 ///
 /// # Errors
-/// A field is invalid; the text has its name, its value and what was expected.
+/// A required field is missing, or a field is invalid; the text names the field and the problem.
 pub fn check(schema: &RequestedSchema, content: &Content) -> Result<(), String> {
     problem(schema, content).map_or(Ok(()), |(name, problem)| {
         Err(format!("field {name:?} {problem}"))

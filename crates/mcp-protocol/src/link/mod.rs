@@ -167,8 +167,8 @@ impl SentId {
         *lock(&self.0.problem) = problem;
     }
 
-    /// Returns the problem that delays the response, if the transport knows one. The error of a
-    /// caller that no longer waits should name the problem.
+    /// Returns the problem that delays the response, if the transport knows one. After a timeout, the
+    /// caller should name the problem in its error.
     pub fn problem(&self) -> Option<String> {
         lock(&self.0.problem).clone()
     }

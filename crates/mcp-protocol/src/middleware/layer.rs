@@ -63,7 +63,7 @@ pub trait Middleware: Send + Sync + 'static {
     }
 
     /// Called when a session was opened. The returned function is called when the session has
-    /// ended. Neither may block. Default: nothing.
+    /// ended. Neither function may block. Default: nothing.
     fn session(&self, _session: OpenedSession) -> Option<SessionEnd> {
         None
     }

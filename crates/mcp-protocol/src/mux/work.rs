@@ -115,7 +115,7 @@ impl PendingHandler {
 /// A running asynchronous handler. Completes when the request is answered or cancelled. Dropping it
 /// answers with an internal error.
 pub struct Run {
-    // Dropped before the guard, which answers.
+    // Dropped before the guard, because the guard answers the request.
     handler: Running,
     guard: ResponseGuard,
 }

@@ -105,7 +105,7 @@ impl RequestContext {
         self.pending.as_ref()
     }
 
-    /// Returns the same context with a key for its input requests. Without it, the key is derived
+    /// Returns the same context with `key` as the key of its input requests. By default, the key is derived
     /// from the text of the input request.
     #[must_use]
     pub fn named(&self, key: &str) -> Self {

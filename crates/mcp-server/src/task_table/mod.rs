@@ -200,7 +200,7 @@ impl Tasks {
     /// Counts a new task for its owner until it expires.
     ///
     /// # Errors
-    /// The stored tasks of the owner are too large, or its address has too many without authentication.
+    /// The stored tasks of the owner are too large, or too many tasks of unauthenticated clients at its address are stored.
     pub(crate) fn count_stored(
         &self,
         owner: &Owner,
@@ -221,14 +221,14 @@ impl Tasks {
         if owner.principal.is_none() && tasks.len() >= max {
             return Err(ErrorObject::internal(format!(
                 "{max} tasks of clients at this address are stored, the limit of \
-                 TaskOptions::with_max_anonymous; authenticate, or try again when one has expired"
+                 TaskOptions::with_max_anonymous; authenticate, or try again when a task has expired"
             )));
         }
         let (bytes, max) = (task.weight(), options.max_owner_bytes);
         if tasks.iter().map(|task| task.bytes).sum::<usize>() + bytes > max {
             return Err(ErrorObject::internal(format!(
                 "the stored tasks of this client would have more than {max} bytes (TaskOptions::with_max_owner_bytes); \
-                 try again when one has expired"
+                 try again when a task has expired"
             )));
         }
         tasks.push(StoredTask {
@@ -239,7 +239,7 @@ impl Tasks {
         Ok(())
     }
 
-    /// Counts a task no longer, because it was not stored.
+    /// Stops counting a task that was not stored.
     fn forget_stored(&self, owner: &Owner, id: &str) {
         if let Some(tasks) = lock(&self.stored).get_mut(owner) {
             tasks.retain(|task| *task.id != *id);
@@ -290,7 +290,7 @@ impl Tasks {
 }
 
 impl RunningGuard {
-    /// Counts the task no longer as a stored one of its owner.
+    /// Stops counting the task as a stored task of its owner.
     pub(crate) fn forget_stored(&self) {
         let RunningTask { owner, id, .. } = &*self.running_task;
         self.tasks.forget_stored(owner, id);

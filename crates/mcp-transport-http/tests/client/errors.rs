@@ -259,7 +259,7 @@ async fn https_without_tls_names_the_feature() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_coding_of_the_body_is_accepted_and_none_is_recognised() {
+async fn the_client_requests_identity_and_ignores_the_content_encoding() {
     let mut pair = Pair::open(quiet()).await;
     let headers = pair.headers_of(method::PING).await;
     assert_eq!(headers["accept-encoding"], "identity");

@@ -144,8 +144,8 @@ impl RequireBearerBuilder {
     /// Builds the layer.
     ///
     /// # Errors
-    /// Returns an error if a URL is not `https` (or `http` on this machine), a scope or a setting of DPoP is invalid,
-    /// or there is no authorization server although the verifier
+    /// Returns an error if a URL is not `https` (or `http` on this machine), if a scope or a DPoP setting is invalid,
+    /// if there is no authorization server although the verifier
     /// [needs one](Verify::needs_authorization_server), or if [`allow_anonymous`](Self::allow_anonymous) is combined with
     /// [`scope`](Self::scope).
     pub fn build(self) -> Result<RequireBearer, Error> {

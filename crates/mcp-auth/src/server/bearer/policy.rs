@@ -70,7 +70,7 @@ impl Admission {
         }
     }
 
-    /// Returns when the response has to end, if it is a stream that may outlive the token.
+    /// Returns the time at which the response has to end, if it is a stream that may outlive the token.
     pub(super) fn stream_end<B>(&self, response: &Response<B>) -> Option<Instant> {
         self.stream_end.filter(|_| is_stream(response.headers()))
     }

@@ -219,7 +219,7 @@ impl AccessPolicy {
         })
     }
 
-    /// Describes the rules for names of tools and prompts that match none of them, each after its JSON pointer in the policy. `lists` is whether a mount that a pattern matches lists a tool or,
+    /// Describes each rule for tools or prompts that matches no listed name, after the JSON pointer of the rule in the policy. `lists` says whether a mount that a pattern matches lists a tool or,
     /// with `true`, a prompt that matches a pattern.
     pub(super) fn unmatched(&self, lists: impl Fn(&str, bool, &str) -> bool) -> Vec<String> {
         let is_unmatched = |rule: &AccessRule| {

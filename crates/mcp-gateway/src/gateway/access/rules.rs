@@ -119,8 +119,8 @@ impl Rules {
         rules.map(|(rule, (pattern, scope))| (rule, pattern, scope.as_ref()))
     }
 
-    /// Returns whether a rule that restricts is for URIs with one scheme, which could have another name, and no rule allows the URI: an earlier one, or one
-    /// that names a scheme.
+    /// Returns whether a restrictive rule names a scheme, and neither an earlier rule nor a rule with a scheme allows the URI. The client could then avoid
+    /// the restriction with a synonym of the scheme.
     pub(in crate::gateway) fn depends_on_scheme(&self, item: &Item<'_>) -> bool {
         let has_scheme = |rule: &AccessRule| split_scheme(&rule.name).is_some();
         let restricts_scheme = |rule: &AccessRule| rule.is_restrictive() && has_scheme(rule);

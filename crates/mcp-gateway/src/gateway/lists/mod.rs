@@ -173,7 +173,7 @@ impl State {
         requests
     }
 
-    /// Adds a page of a server. If several of `mounts` list the same URI, the item is that of the server which [`read_from`] returns.
+    /// Adds a page of a server. If several of `mounts` list the same URI, the list has the item of the server that [`read_from`] returns.
     async fn add(
         &self,
         merged: &mut MergedList,

@@ -122,7 +122,7 @@ impl PendingInput {
         }
     }
 
-    /// Marks the call as detached. A handler that waits in [`detach`](Self::detach) continues.
+    /// Marks the call as detached: each input request is sent at most `tries` times. A handler that waits in [`detach`](Self::detach) continues.
     pub fn set_detached(&self, tries: u32) {
         let mut state = lock(&self.0);
         state.responses.clear();

@@ -289,7 +289,7 @@ fn is_this_machine(host: &[u8]) -> bool {
 fn refused(header: SourceHeader, why: &str) -> SourceCheck {
     let setting = header.setting();
     SourceCheck::Refused(format!(
-        "the request was refused: {why}; the setting is {setting}"
+        "the request was refused: {why}; the operator can allow it with {setting}"
     ))
 }
 

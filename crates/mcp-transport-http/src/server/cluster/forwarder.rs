@@ -46,9 +46,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long another endpoint may take for the head of its response, in addition to the time after
 /// which a response becomes an event stream.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long no request is forwarded to an endpoint that has not responded in time.
+/// Time for which no request is forwarded to an endpoint that has not responded in time.
 const SILENCE: Duration = Duration::from_secs(30);
-/// Maximum number of such endpoints.
+/// Maximum number of recorded endpoints that have not responded in time.
 const MAX_SILENT: usize = 64;
 /// How many keep-alive comments of another endpoint may be missing.
 const MISSING_COMMENTS: u32 = 3;

@@ -230,7 +230,7 @@ impl StoreClient {
         self.call(client, |store| store.remove(lease, now())).await
     }
 
-    /// Returns when a session expires if it is not used again.
+    /// Returns the time at which a session expires if it is not used again.
     fn expiry(&self, session: &HttpSession, stored: &StoredSession) -> Timestamp {
         let options = &self.options;
         let idle = if session.inbound.session().is_open() {

@@ -88,7 +88,7 @@ impl EndpointState {
         let Some(stream) = session.streams.find(id.stream) else {
             // The call has ended, so the store has all its events.
             let kept = self.replay(session, id.stream, id.sequence, ALL);
-            // Without events after that of the client, the response was not stored.
+            // If the store has no event after the last one of the client, the response was not stored.
             let kept = kept.await?.filter(|kept| !kept.is_end()).ok_or_else(gone)?;
             return Ok(Found::new(StreamBody::ended(session), 0, Some(kept)));
         };
@@ -208,12 +208,12 @@ impl EndpointState {
     }
 }
 
-/// A stream on a new connection, and what the connection sends first.
+/// A stream that continues on a new connection, and the stored events that the connection sends first.
 struct Found {
     body: StreamBody,
     /// Events of earlier leases.
     earlier: Vec<Replayed>,
-    /// The event that the client has received last, and the stored events after it.
+    /// The sequence number of the last event that the client has received. `kept` has the stored events after it.
     after: u64,
     kept: Option<Replayed>,
 }
@@ -238,7 +238,7 @@ struct KeptCall {
 }
 
 impl KeptCall {
-    /// Reads the events after an event in parts; returns `None` if there are none, or some are missing.
+    /// Reads in parts the events after the event `after`. Returns `None` if there are no such events, or if some are missing.
     async fn read(
         store: &Arc<dyn EventStore>,
         key: StreamKey,

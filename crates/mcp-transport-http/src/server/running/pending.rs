@@ -206,7 +206,7 @@ impl PendingCall {
         }
     }
 
-    /// Returns when the call has to be finished. A handler can lift its deadline while it is running, as a
+    /// Returns the time at which the call has to be finished. A handler can lift its deadline while it is running, as a
     /// subscription does.
     fn deadline(&self) -> Option<Instant> {
         let limit = self.limit?;

@@ -124,7 +124,7 @@ impl HttpSession {
         age
     }
 
-    /// Returns when a session without a principal was last used, if it may be ended to make room
+    /// Returns the time at which a session without a principal was last used, if the session may be ended to make room
     /// for others.
     pub(crate) fn idle_since(&self) -> Option<Instant> {
         let is_idle = self.active.load(Ordering::Acquire) == 0 && self.principal.is_none();

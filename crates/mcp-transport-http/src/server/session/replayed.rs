@@ -15,7 +15,7 @@ use crate::sync::lock;
 
 /// Size of the events that are read at once, in bytes. The next ones are read when the client has received them.
 pub(crate) const PART_BYTES: usize = 64 << 10;
-/// As the number of events: all that the store has.
+/// Value of `left` for all events that the store has.
 pub(crate) const ALL: u64 = u64::MAX;
 /// Memory of an event besides its text, in bytes.
 const EVENT_COST: usize = 64;
@@ -26,19 +26,19 @@ type Reading = BoxFuture<'static, Result<Replay, EventStoreError>>;
 pub(crate) struct Replayed {
     store: Arc<dyn EventStore>,
     key: StreamKey,
-    /// The last event that was read.
+    /// The sequence number of the last event that was read.
     after: u64,
-    /// How many events are not read yet, if the store has as many.
+    /// Number of events that have still to be read; [`ALL`] for all events that the store has.
     left: u64,
     events: VecDeque<Bytes>,
     /// In a mutex because the body of a response is `Sync`.
     reading: Mutex<Option<Reading>>,
-    /// Whether the stream continues without events that the store has dropped.
+    /// Whether it is no error if the store has dropped the events: the stream then continues without them.
     may_be_gone: bool,
 }
 
 impl Replayed {
-    /// Returns at most `left` events after the event `after`. Reads the first part; returns `None` if the store has dropped some of them.
+    /// Creates the replay of at most `left` events after the event `after`, and reads the first part. Returns `None` if the store has dropped some of them.
     pub(crate) async fn read(
         store: &Arc<dyn EventStore>,
         key: StreamKey,
@@ -54,7 +54,7 @@ impl Replayed {
         Ok(replayed.add(events).then_some(replayed))
     }
 
-    /// Returns all events after the event `after`, or none if the store has dropped some of them. Reads nothing yet.
+    /// Creates the replay of all events after the event `after`, or of none if the store has dropped some of them. Reads nothing yet.
     pub(crate) fn later(store: &Arc<dyn EventStore>, key: StreamKey, after: u64) -> Self {
         Self {
             store: Arc::clone(store),
@@ -67,7 +67,7 @@ impl Replayed {
         }
     }
 
-    /// Adds events that were read. Returns `false` if the store has fewer than there should be.
+    /// Adds events that were read. Returns `false` if the store has fewer than `left` events.
     fn add(&mut self, events: Vec<Bytes>) -> bool {
         if events.is_empty() {
             let is_complete = matches!(self.left, 0 | ALL);
@@ -140,7 +140,7 @@ pub(crate) struct Resumed {
 }
 
 impl Resumed {
-    /// Sends events of earlier leases, and those after the event `after`.
+    /// Creates the replay of the events of earlier leases, followed by the events after the event `after`.
     pub(crate) fn new(
         earlier: Vec<Replayed>,
         (after, replay): (u64, Option<Replayed>),
@@ -163,7 +163,7 @@ impl Resumed {
     /// Returns the next event of a stream; `None` if all were sent.
     ///
     /// # Errors
-    /// As [`Replayed::poll_next`].
+    /// The errors of [`Replayed::poll_next`].
     pub(crate) fn poll_next(
         &mut self,
         stream: &Stream,
@@ -190,11 +190,11 @@ impl Resumed {
     }
 }
 
-/// The memory of the events that were read and not sent.
+/// The permit for the memory of events that were read but not sent.
 pub(crate) struct ReplayMemory {
     permit: Permit,
     owner: Option<KnownOwner>,
-    /// The largest part so far.
+    /// Charged bytes, which is the size of the largest part so far.
     charged: usize,
 }
 
