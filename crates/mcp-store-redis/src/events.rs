@@ -1,6 +1,6 @@
 //! Events in Redis. Each stream of a session is a Redis stream, whose entries have the sequence numbers of the events.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::future::ready;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,6 +25,8 @@ const MAX_QUEUED: usize = 16_384;
 const MAX_REPLAYS: usize = 16;
 /// Maximum number of operations in one round trip.
 const MAX_BATCH: usize = 256;
+/// Maximum size of their events, in bytes; one event can be larger. A longer round trip could take more than the response timeout.
+const MAX_BATCH_BYTES: usize = 1 << 20;
 
 /// An [`EventStore`] in Redis, from [`RedisStore::event_store`](crate::RedisStore::event_store). Cloning returns another
 /// handle to the same store.
@@ -59,7 +61,8 @@ enum Operation {
         /// The sequence number of the oldest event of the stream that stays in Redis.
         first: u64,
         retention: Duration,
-        stored: Stored<()>,
+        /// `None` if the append was answered already.
+        stored: Option<Stored<()>>,
     },
     Forget(Vec<u8>),
     /// Reports that the earlier operations were sent.
@@ -167,7 +170,7 @@ impl RedisEventStore {
                 event,
                 first: room.first,
                 retention: self.limits.retention,
-                stored,
+                stored: Some(stored),
             });
             for stream in room.streams {
                 self.forget(stream);
@@ -284,62 +287,79 @@ fn ended() -> EventStoreError {
 #[derive(Default)]
 struct Batch {
     pipeline: Pipeline,
-    waiting: Vec<Stored<()>>,
+    waiting: Vec<Option<Stored<()>>>,
 }
 
-/// Runs operations in their order, until all handles of the store are dropped.
+/// The operations of one round trip.
+#[derive(Default)]
+struct Round {
+    /// In a cluster, one batch for each key, because the keys are at different nodes.
+    batches: HashMap<Vec<u8>, Batch>,
+    /// The size of the events.
+    bytes: usize,
+    flushed: Vec<oneshot::Sender<()>>,
+}
+
+impl Round {
+    fn add(&mut self, operation: Operation, is_cluster: bool) {
+        let group = match &operation {
+            Operation::Append { key, .. } | Operation::Forget(key) if is_cluster => key.clone(),
+            _ => Vec::new(),
+        };
+        let batch = self.batches.entry(group).or_default();
+        match operation {
+            Operation::Append {
+                key,
+                sequence,
+                event,
+                first,
+                retention,
+                stored,
+            } => {
+                self.bytes += event.len();
+                let numbers = (sequence, first);
+                add_append(&mut batch.pipeline, &key, numbers, &event, retention);
+                batch.waiting.push(stored);
+            }
+            Operation::Forget(key) => {
+                batch.pipeline.unlink(key).ignore();
+            }
+            Operation::Flush(done) => self.flushed.push(done),
+        }
+    }
+}
+
+/// Runs operations in their order, until all handles of the store are dropped. While Redis does not respond, the others are answered at once and stay
+/// in the queue, so that no event waits for the timeouts of others, and all are stored when Redis responds again.
 async fn run(
     connection: Connection,
     mut operations: mpsc::Receiver<Operation>,
     queued: Arc<AtomicUsize>,
 ) {
-    let mut received = Vec::new();
-    while operations.recv_many(&mut received, MAX_BATCH).await > 0 {
-        // A cluster has the keys at different nodes: there is one batch for each key.
-        let mut batches: HashMap<Vec<u8>, Batch> = HashMap::new();
-        let (mut bytes, mut flushed) = (0, Vec::new());
-        for operation in received.drain(..) {
-            let key = match &operation {
-                Operation::Append { key, .. } | Operation::Forget(key) => key,
-                Operation::Flush(_) => &Vec::new(),
-            };
-            let group = if connection.is_cluster() {
-                key.clone()
-            } else {
-                Vec::new()
-            };
-            let batch = batches.entry(group).or_default();
-            match operation {
-                Operation::Append {
-                    key,
-                    sequence,
-                    event,
-                    first,
-                    retention,
-                    stored,
-                } => {
-                    bytes += event.len();
-                    add_append(
-                        &mut batch.pipeline,
-                        &key,
-                        (sequence, first),
-                        &event,
-                        retention,
-                    );
-                    batch.waiting.push(stored);
-                }
-                Operation::Forget(key) => {
-                    batch.pipeline.unlink(key).ignore();
-                }
-                Operation::Flush(done) => flushed.push(done),
-            }
+    let (mut received, mut delayed) = (Vec::new(), VecDeque::new());
+    loop {
+        received.extend(delayed.drain(..delayed.len().min(MAX_BATCH)));
+        if received.is_empty() && operations.recv_many(&mut received, MAX_BATCH).await == 0 {
+            return;
         }
+        for operation in received.split_off(batch_len(&received)).into_iter().rev() {
+            delayed.push_front(operation);
+        }
+        let mut round = Round::default();
+        for operation in received.drain(..) {
+            round.add(operation, connection.is_cluster());
+        }
+        let Round {
+            batches,
+            bytes,
+            mut flushed,
+        } = round;
         let sending = batches
             .into_values()
             .map(|batch| batch.send(connection.clone()));
         let sent = sending.collect::<JoinSet<bool>>().join_all().await;
         if sent.contains(&false) {
-            bytes += fail_waiting(&mut operations, &mut flushed);
+            answer_waiting(&mut operations, &mut delayed, &mut flushed);
         }
         queued.fetch_sub(bytes, Ordering::AcqRel);
         for done in flushed {
@@ -349,25 +369,45 @@ async fn run(
     }
 }
 
-/// Fails all waiting appends, so that no append waits for the timeouts of others. Returns the size of their events.
-fn fail_waiting(
-    operations: &mut mpsc::Receiver<Operation>,
-    flushed: &mut Vec<oneshot::Sender<()>>,
-) -> usize {
+/// Returns how many operations fit into one round trip, at least one.
+fn batch_len(operations: &[Operation]) -> usize {
     let mut bytes = 0;
-    for _ in 0..MAX_QUEUED {
-        match operations.try_recv() {
-            Ok(Operation::Append { event, stored, .. }) => {
-                bytes += event.len();
-                let _ = stored.send(Err(EventStoreError::new("Redis does not respond")));
-            }
-            Ok(Operation::Flush(done)) => flushed.push(done),
-            // The events need not be removed, because they expire.
-            Ok(Operation::Forget(_)) => {}
-            Err(_) => break,
+    let fits = |operation: &&Operation| {
+        if let Operation::Append { event, .. } = operation {
+            bytes += event.len();
         }
+        bytes <= MAX_BATCH_BYTES
+    };
+    operations.iter().take_while(fits).count().max(1)
+}
+
+/// Answers the operations that wait, and moves them to those that are delayed until Redis responds.
+fn answer_waiting(
+    operations: &mut mpsc::Receiver<Operation>,
+    delayed: &mut VecDeque<Operation>,
+    flushed: &mut Vec<oneshot::Sender<()>>,
+) {
+    while delayed.len() < MAX_QUEUED {
+        let mut operation = match operations.try_recv() {
+            Ok(Operation::Flush(done)) => {
+                flushed.push(done);
+                continue;
+            }
+            Ok(operation) => operation,
+            Err(_) => break,
+        };
+        if let Operation::Append { stored, .. } = &mut operation
+            && let Some(stored) = stored.take()
+        {
+            // The receiver is gone if the stream has ended.
+            let _ = stored.send(Err(EventStoreError::new("Redis does not respond")));
+        }
+        delayed.push_back(operation);
     }
-    bytes
+    tracing::warn!(
+        delayed = delayed.len(),
+        "Redis does not respond; events wait until it does"
+    );
 }
 
 /// Adds the commands that append an event, and remove those before the event `first`.
@@ -407,11 +447,11 @@ impl Batch {
             Ok(results) => {
                 for (stored, result) in self.waiting.into_iter().zip(results) {
                     // The receiver is gone if the stream has ended.
-                    let _ = stored.send(appended(result));
+                    let _ = stored.map(|stored| stored.send(appended(result)));
                 }
             }
             Err(error) => {
-                for stored in self.waiting {
+                for stored in self.waiting.into_iter().flatten() {
                     let _ = stored.send(Err(failed(error.clone())));
                 }
             }
