@@ -403,6 +403,33 @@ async fn a_result_is_sent_again_although_the_first_events_of_its_call_are_lost()
     assert_eq!(again.said().await, "done");
 }
 
+/// Previously, each of them was charged for its replay as long as it was open.
+#[tokio::test]
+async fn streams_that_continue_those_of_a_lost_endpoint_take_no_more_memory_than_others() {
+    let cluster = Cluster::new();
+    let (first, one) = cluster.unreachable().await;
+    let options = ServerOptions::new()
+        .with_session_store(cluster.sessions.clone())
+        .with_event_store(cluster.events.clone())
+        .with_memory_limits(|memory| memory.max_stream_bytes = 200 << 10);
+    let (second, two) = node_with(&cluster.gate, options);
+    let mut open = Vec::new();
+    for _ in 0..5 {
+        let peer = Peer::open(&one).await;
+        peer.ask("resources/subscribe", json!({"uri": WATCHED}))
+            .await;
+        let mut stream = peer.get(None).await;
+        first.resources().updated(WATCHED);
+        let last = stream.event().await.unwrap().id.unwrap();
+        drop(stream);
+        let mut stream = peer.at(&two).get(Some(&last)).await;
+        assert_eq!(stream.status, 200, "{} streams are open", open.len());
+        second.resources().updated(WATCHED);
+        assert!(stream.event().await.is_some());
+        open.push((peer, stream));
+    }
+}
+
 #[tokio::test]
 async fn messages_on_the_standalone_stream_follow_those_of_a_lost_endpoint() {
     let cluster = Cluster::new();

@@ -176,17 +176,18 @@ impl Resumed {
             self.earlier.pop_front();
         }
         let Some(replay) = &mut self.replay else {
+            self.memory.release();
             return Poll::Ready(Ok(None));
         };
         let event = ready!(replay.poll_next(cx, &mut self.memory))?;
         if event.is_some() {
             self.sent += 1;
             stream.mark_taken(self.sent);
-        } else {
-            self.replay = None;
-            self.memory.release();
+            return Poll::Ready(Ok(event));
         }
-        Poll::Ready(Ok(event))
+        self.replay = None;
+        self.memory.release();
+        Poll::Ready(Ok(None))
     }
 }
 
