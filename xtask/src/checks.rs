@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::num::NonZero;
+use std::thread::available_parallelism;
 
 use serde::Deserialize;
 
@@ -53,10 +55,13 @@ pub(crate) fn test(options: &TestOptions) -> Result {
             " --exclude mcp-store-redis"
         }
     };
+    // Some tests wait for timeouts or for other programs.
+    let threads = available_parallelism().map_or(2, NonZero::get) * 3 / 2;
+    let nextest = format!("nextest run --no-fail-fast --test-threads {threads}");
     let runner = match output_of(&mut cargo("nextest --version"), SHORT).is_ok() {
-        true if options.fast => "nextest run --no-fail-fast --profile fast",
-        true => "nextest run --no-fail-fast",
-        false => "test --tests --no-fail-fast",
+        true if options.fast => format!("{nextest} --profile fast"),
+        true => nextest,
+        false => "test --tests --no-fail-fast".to_owned(),
     };
     steps.cargo_tests(&format!("cargo {runner} {ALL}{excluded}"));
     if options.fast {
