@@ -8,13 +8,13 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use mcp_protocol::{BoxFuture, lock};
+use mcp_protocol::{BoxFuture, LogLimit, lock};
 use mcp_transport_http::{Durability, EventStore, EventStoreError, Replay, SessionId, StreamKey};
 use redis::streams::StreamRangeReply;
 use redis::{Pipeline, RedisError, RedisResult, Script, Value};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use crate::connection::Connection;
 use crate::stored::{StoredEvents, StoredLimits};
@@ -23,6 +23,8 @@ use crate::stored::{StoredEvents, StoredLimits};
 const MAX_QUEUED: usize = 16_384;
 /// Maximum number of replays that read from Redis at the same time.
 const MAX_REPLAYS: usize = 16;
+/// Maximum time that a replay waits for earlier appends and for other replays.
+const MAX_REPLAY_WAIT: Duration = Duration::from_secs(10);
 /// Maximum number of operations in one round trip.
 const MAX_BATCH: usize = 256;
 /// Maximum size of their events, in bytes; one event can be larger. A longer round trip could take more than the response timeout.
@@ -232,11 +234,17 @@ impl EventStore for RedisEventStore {
         Box::pin(async move {
             // After the flush, all earlier appends are in Redis.
             let (flushed, receiver) = oneshot::channel();
-            let flush = self.operations.send(Operation::Flush(flushed)).await;
-            flush.map_err(|_| ended())?;
-            receiver.await.map_err(|_| ended())?;
-            // The semaphore is never closed.
-            let _permit = self.replays.acquire().await;
+            let ready = async {
+                let flush = self.operations.send(Operation::Flush(flushed)).await;
+                flush.map_err(|_| ended())?;
+                receiver.await.map_err(|_| ended())?;
+                // The semaphore is never closed.
+                self.replays.acquire().await.map_err(|_| ended())
+            };
+            let ready = timeout(MAX_REPLAY_WAIT, ready).await;
+            let too_slow =
+                |_| EventStoreError::new("Redis is too slow: a replay has waited for 10 s");
+            let _permit = ready.map_err(too_slow)??;
             replay(
                 self.connection.clone(),
                 self.key(key),
@@ -337,6 +345,7 @@ async fn run(
     queued: Arc<AtomicUsize>,
 ) {
     let (mut received, mut delayed) = (Vec::new(), VecDeque::new());
+    let log = LogLimit::default();
     loop {
         received.extend(delayed.drain(..delayed.len().min(MAX_BATCH)));
         if received.is_empty() && operations.recv_many(&mut received, MAX_BATCH).await == 0 {
@@ -359,7 +368,7 @@ async fn run(
             .map(|batch| batch.send(connection.clone()));
         let sent = sending.collect::<JoinSet<bool>>().join_all().await;
         if sent.contains(&false) {
-            answer_waiting(&mut operations, &mut delayed, &mut flushed);
+            answer_waiting(&mut operations, &mut delayed, &mut flushed, &log);
         }
         queued.fetch_sub(bytes, Ordering::AcqRel);
         for done in flushed {
@@ -386,6 +395,7 @@ fn answer_waiting(
     operations: &mut mpsc::Receiver<Operation>,
     delayed: &mut VecDeque<Operation>,
     flushed: &mut Vec<oneshot::Sender<()>>,
+    log: &LogLimit,
 ) {
     while delayed.len() < MAX_QUEUED {
         let mut operation = match operations.try_recv() {
@@ -404,10 +414,14 @@ fn answer_waiting(
         }
         delayed.push_back(operation);
     }
-    tracing::warn!(
-        delayed = delayed.len(),
-        "Redis does not respond; events wait until it does"
-    );
+    if let Some(omitted) = log.admit(std::time::Instant::now()) {
+        let delayed = delayed.len();
+        tracing::warn!(
+            delayed,
+            omitted,
+            "Redis does not respond; events wait until it does"
+        );
+    }
 }
 
 /// Adds the commands that append an event, and remove those before the event `first`.

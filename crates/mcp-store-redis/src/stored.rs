@@ -80,8 +80,14 @@ impl StoredEvents {
             .map(|one| StreamKey::new(id, one))
             .collect();
         while self.bytes > limits.total_bytes {
-            let (_, largest) = *self.sizes.last()?;
-            let largest = SessionId::from_bytes(largest);
+            // The new event is not removed for itself.
+            let has_others = self
+                .sessions
+                .get(&id)
+                .is_some_and(Session::has_several_events);
+            let by_size = self.sizes.iter().rev();
+            let mut by_size = by_size.map(|(_, id)| SessionId::from_bytes(*id));
+            let largest = by_size.find(|other| *other != id || has_others)?;
             let removed = self.change(largest, |session| match largest == id {
                 true => session.drop_oldest_besides(key.stream),
                 false => session.drop_oldest(),
@@ -186,6 +192,10 @@ impl Session {
             removed.extend(self.drop_oldest_besides(number));
         }
         Some(removed)
+    }
+
+    fn has_several_events(&self) -> bool {
+        self.streams.len() > 1 || self.streams.values().any(|stream| stream.sizes.len() > 1)
     }
 
     /// Removes the least recently used stream. Returns its number.
@@ -328,6 +338,26 @@ mod tests {
         }
         assert_eq!(stored.bytes, 0);
         assert!(stored.sessions.is_empty() && stored.sizes.is_empty());
+    }
+
+    /// Previously, the new event was removed for itself, and with small limits the search for room did not end.
+    #[test]
+    fn a_new_event_stays_although_its_session_is_the_largest() {
+        let limits = StoredLimits {
+            total_bytes: 4 * UNIT,
+            ..LIMITS
+        };
+        let mut stored = StoredEvents::default();
+        let now = Instant::now();
+        assert_eq!(
+            stored.add(key(1, 1), 1, length(1), &limits, now),
+            room(1, &[])
+        );
+        for session in 2..6 {
+            let added = stored.add(key(session, 1), 1, length(3), &limits, now);
+            assert_eq!(added, room(1, &[key(session - 1, 1)]));
+        }
+        assert_eq!(stored.bytes, 4 * UNIT);
     }
 
     #[test]

@@ -237,7 +237,7 @@ impl State {
         (&mount.name, id).hash(&mut hasher);
         if reported.len() < MAX_REPORTED && reported.insert(hasher.finish()) {
             let id = quote(id, MAX_LOGGED);
-            tracing::warn!(mount = %mount.name, used, %id, "left out an item: the server \"used\" has one with the same name or URI");
+            tracing::warn!(mount = %mount.name, used, %id, "left out an item: the server that the field `used` names has an item with the same name or URI");
         }
     }
 }

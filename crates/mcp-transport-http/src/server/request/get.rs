@@ -68,7 +68,7 @@ impl EndpointState {
         &self,
         session: &Arc<HttpSession>,
         after: Option<u64>,
-    ) -> Result<Found, Refusal> {
+    ) -> Result<OpenedStream, Refusal> {
         let stream = &session.standalone;
         let (reader, after, missing) = stream.attach(after);
         let body = StreamBody::new(session, Arc::clone(stream), reader);
@@ -77,11 +77,15 @@ impl EndpointState {
             0 => None,
             _ => self.replay(session, 0, after, missing).await?,
         };
-        Ok(Found::new(body, after, kept))
+        Ok(OpenedStream::new(body, after, kept))
     }
 
     /// Resumes a stream after the event `id`.
-    async fn resume(&self, session: &Arc<HttpSession>, id: EventId) -> Result<Found, Refusal> {
+    async fn resume(
+        &self,
+        session: &Arc<HttpSession>,
+        id: EventId,
+    ) -> Result<OpenedStream, Refusal> {
         if id.stream == 0 {
             return self.open_standalone(session, Some(id.sequence)).await;
         }
@@ -90,7 +94,7 @@ impl EndpointState {
             let kept = self.replay(session, id.stream, id.sequence, ALL);
             // If the store has no event after the last one of the client, the response was not stored.
             let kept = kept.await?.filter(|kept| !kept.is_end()).ok_or_else(gone)?;
-            return Ok(Found::new(StreamBody::ended(session), 0, Some(kept)));
+            return Ok(OpenedStream::new(StreamBody::ended(session), 0, Some(kept)));
         };
         let (reader, after, missing) = stream.attach(Some(id.sequence));
         let body = StreamBody::new(session, stream, reader);
@@ -99,7 +103,7 @@ impl EndpointState {
             _ => Some(self.replay(session, id.stream, after, missing).await?),
         };
         let kept = kept.map(|kept| kept.ok_or_else(gone)).transpose()?;
-        Ok(Found::new(body, after, kept))
+        Ok(OpenedStream::new(body, after, kept))
     }
 
     /// Resumes a stream of an earlier lease. A stream of a call is available only at the endpoint that
@@ -109,7 +113,7 @@ impl EndpointState {
         session: &Arc<HttpSession>,
         identity: &SessionIdentity,
         last: &str,
-    ) -> Result<Found, Refusal> {
+    ) -> Result<OpenedStream, Refusal> {
         for earlier in self.sessions.released(session) {
             let tag = earlier.streams.identity.map(|identity| identity.tag);
             let id = tag.and_then(|tag| EventId::parse(last.as_bytes(), tag));
@@ -125,7 +129,7 @@ impl EndpointState {
             }
             Some((id, age)) => {
                 let kept = self.rest_of_call(identity, id, age).await?;
-                Ok(Found::new(StreamBody::ended(session), 0, Some(kept)))
+                Ok(OpenedStream::new(StreamBody::ended(session), 0, Some(kept)))
             }
             None => Err(Refusal::bad_request(
                 "Last-Event-ID is not an event of this session; open a new stream without it",
@@ -209,7 +213,7 @@ impl EndpointState {
 }
 
 /// A stream that continues on a new connection, and the stored events that the connection sends first.
-struct Found {
+struct OpenedStream {
     body: StreamBody,
     /// Events of earlier leases.
     earlier: Vec<Replayed>,
@@ -218,7 +222,7 @@ struct Found {
     kept: Option<Replayed>,
 }
 
-impl Found {
+impl OpenedStream {
     fn new(body: StreamBody, after: u64, kept: Option<Replayed>) -> Self {
         Self {
             body,
