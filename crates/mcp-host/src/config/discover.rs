@@ -52,12 +52,8 @@ impl Config {
         let home = std::env::var_os("HOME").or_else(|| std::env::var_os("USERPROFILE"));
         let folder = folder.as_ref();
         let absolute = std::path::absolute(folder).unwrap_or_default();
-        let file = |path, format, is_project| ConfigFile {
-            path,
-            format,
-            folder: absolute.clone(),
-            is_project,
-        };
+        let file =
+            |path, format, is_project| ConfigFile::new(path, format, absolute.clone(), is_project);
         let local = LOCAL
             .iter()
             .map(|(name, format)| file(folder.join(name), *format, true));

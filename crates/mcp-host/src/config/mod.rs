@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use serde_json::{Map, Value};
 
@@ -75,7 +76,15 @@ struct ConfigFile {
     /// The folder whose servers a file with lists for several folders names.
     folder: PathBuf,
     is_project: bool,
+    /// What the file was before it was read, so that each later change is noticed.
+    state: FileState,
 }
+
+/// Modification time and length of a file; `None` if it is missing.
+pub(crate) type FileState = Option<(SystemTime, u64)>;
+
+/// The state of each file of a configuration.
+pub(crate) type FileStates = BTreeMap<PathBuf, FileState>;
 
 impl Config {
     /// Creates a configuration without servers.
@@ -148,12 +157,7 @@ impl Config {
     /// # Errors
     /// The file cannot be read, is larger than 4 MiB, or is YAML; or an error of [`parse`](Self::parse).
     pub fn read(path: impl AsRef<Path>, format: ConfigFormat) -> Result<Self, ConfigError> {
-        let file = ConfigFile {
-            path: path.as_ref().to_owned(),
-            format,
-            folder: current_folder(),
-            is_project: false,
-        };
+        let file = ConfigFile::new(path.as_ref().to_owned(), format, current_folder(), false);
         let mut config = file.read()?;
         if config.servers.is_empty() && config.warnings.is_empty() {
             config.warnings.push(format!(
@@ -185,9 +189,16 @@ impl Config {
         self.files.extend(other.files);
     }
 
-    /// Returns the files that were read or looked for.
-    pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
-        self.files.iter().map(|file| &file.path)
+    /// Returns what the files that were read or looked for were before that.
+    pub(crate) fn read_states(&self) -> FileStates {
+        let files = self.files.iter();
+        files.map(|file| (file.path.clone(), file.state)).collect()
+    }
+
+    /// Returns what these files are now.
+    pub(crate) fn current_states(&self) -> FileStates {
+        let paths = self.files.iter().map(|file| &file.path);
+        paths.map(|path| (path.clone(), file_state(path))).collect()
     }
 
     /// Reads the files again. Servers that do not come from a file stay.
@@ -234,6 +245,16 @@ impl Config {
 }
 
 impl ConfigFile {
+    fn new(path: PathBuf, format: ConfigFormat, folder: PathBuf, is_project: bool) -> Self {
+        Self {
+            state: file_state(&path),
+            path,
+            format,
+            folder,
+            is_project,
+        }
+    }
+
     fn read(&self) -> Result<Config, ConfigError> {
         let path = &self.path;
         let failed =
@@ -278,6 +299,11 @@ impl ConfigFile {
             false => config,
         })
     }
+}
+
+fn file_state(path: &Path) -> FileState {
+    let metadata = fs::metadata(path).ok()?;
+    Some((metadata.modified().ok()?, metadata.len()))
 }
 
 /// Returns the current folder; an empty path if it was deleted.

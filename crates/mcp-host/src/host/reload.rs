@@ -1,9 +1,7 @@
 //! Changes of the configuration while the host runs.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Weak};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use tokio::time::sleep;
 
@@ -90,28 +88,14 @@ impl Host {
     }
 }
 
-/// Modification time and length of each file; `None` if it is missing.
-type FileStates = BTreeMap<PathBuf, Option<(SystemTime, u64)>>;
-
-fn file_states(config: &Config) -> FileStates {
-    let state = |path: &PathBuf| {
-        let metadata = std::fs::metadata(path).ok()?;
-        Some((metadata.modified().ok()?, metadata.len()))
-    };
-    config
-        .files()
-        .map(|path| (path.clone(), state(path)))
-        .collect()
-}
-
 /// Reads the files of a configuration again when they change, until the host is dropped.
 pub(super) async fn watch(host: Weak<Servers>, config: Config, on_reload: OnReload) {
     let config = Arc::new(config);
     let check = || {
         let config = Arc::clone(&config);
-        tokio::task::spawn_blocking(move || file_states(&config))
+        tokio::task::spawn_blocking(move || config.current_states())
     };
-    let Ok(mut read) = check().await else { return };
+    let mut read = config.read_states();
     let mut last = read.clone();
     loop {
         sleep(POLL_INTERVAL).await;

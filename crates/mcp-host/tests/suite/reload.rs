@@ -113,3 +113,21 @@ async fn files_are_read_again_when_they_change() {
     assert_eq!(call(&host, "own__echo").await, "echo");
     host.close().await;
 }
+
+#[cfg(unix)]
+#[tokio::test(start_paused = true)]
+async fn a_change_between_the_first_read_and_the_start_is_noticed() {
+    let folder = Folder::new("reload-early");
+    let path = folder.0.join("mcp.json");
+    write(&path, &json!({ "a": silent(1) }));
+    let config = Config::read(&path, ConfigFormat::Standard).unwrap();
+    write(&path, &json!({ "a": silent(1), "other": silent(10) }));
+    let host = Host::builder(client())
+        .servers(config)
+        .watch_config(|_| {})
+        .start();
+    assert_eq!(names(&host), ["a"]);
+    sleep(Duration::from_secs(5)).await;
+    assert_eq!(names(&host), ["a", "other"]);
+    host.close().await;
+}
