@@ -79,6 +79,11 @@ impl Service for Proxy {
         Some(self.0.upstream.cluster.as_ref()?.keys().mac(parts))
     }
 
+    fn has_shared_key(&self) -> bool {
+        let cluster = self.0.upstream.cluster.as_ref();
+        cluster.is_some_and(|cluster| cluster.keys().is_shared())
+    }
+
     fn has_signed(&self, parts: &[&[u8]], code: &str) -> bool {
         let cluster = self.0.upstream.cluster.as_ref();
         cluster.is_some_and(|cluster| cluster.keys().has_signed(parts, code))

@@ -267,6 +267,11 @@ impl Service for Gateway {
         Some(self.0.cluster.as_ref()?.keys().mac(parts))
     }
 
+    fn has_shared_key(&self) -> bool {
+        let cluster = self.0.cluster.as_ref();
+        cluster.is_some_and(|cluster| cluster.keys().is_shared())
+    }
+
     fn has_signed(&self, parts: &[&[u8]], code: &str) -> bool {
         let cluster = self.0.cluster.as_ref();
         cluster.is_some_and(|cluster| cluster.keys().has_signed(parts, code))
@@ -316,9 +321,11 @@ mod tests {
         let code = first.sign(&[b"a", b"b"]).unwrap();
         assert!(second.has_signed(&[b"a", b"b"], &code));
         assert!(!second.has_signed(&[b"ab"], &code));
+        assert!(second.has_shared_key());
         assert!(!other.has_signed(&[b"a", b"b"], &code));
         let alone = Gateway::builder().start().unwrap();
         assert_eq!(alone.sign(&[b"a", b"b"]), None);
+        assert!(!alone.has_shared_key());
         assert!(!alone.has_signed(&[b"a", b"b"], &code));
     }
 }

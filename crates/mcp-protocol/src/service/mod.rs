@@ -76,6 +76,13 @@ pub trait Service: Send + Sync + 'static {
         None
     }
 
+    /// Returns whether the operator gave the key of [`sign`](Self::sign) to the server, so that data without a valid code are not
+    /// from a process of the server. Default: `false`, the key is unknown to other processes.
+    #[doc(hidden)]
+    fn has_shared_key(&self) -> bool {
+        false
+    }
+
     /// Returns whether [`sign`](Self::sign) returned `code` for `parts`, in any process of the server. Default: `false`.
     #[doc(hidden)]
     fn has_signed(&self, _parts: &[&[u8]], _code: &str) -> bool {
@@ -140,6 +147,10 @@ impl<S: Service + ?Sized> Service for Arc<S> {
 
     fn sign(&self, parts: &[&[u8]]) -> Option<String> {
         (**self).sign(parts)
+    }
+
+    fn has_shared_key(&self) -> bool {
+        (**self).has_shared_key()
     }
 
     fn has_signed(&self, parts: &[&[u8]], code: &str) -> bool {

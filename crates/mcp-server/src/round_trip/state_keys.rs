@@ -18,7 +18,7 @@ const MAX_STATE: usize = 64 << 10;
 const OVERHEAD: usize = 1 + 16 + 8 + 16;
 
 /// The keys that encrypt the state of a call between its round trips (`requestState`, stateless
-/// revision), and authenticate the cursors of lists.
+/// revision), and authenticate the cursors of lists and the records of stored sessions.
 ///
 /// By default each process creates a random key. If several processes serve the same clients, or if a client may continue a
 /// call after a restart of the server, all these processes need the same key: pass
@@ -32,6 +32,7 @@ const OVERHEAD: usize = 1 + 16 + 8 + 16;
 /// [`with_previous`]: Self::with_previous
 pub struct StateKeys {
     current: OnceLock<[u8; 32]>,
+    is_shared: bool,
     previous: Vec<[u8; 32]>,
     lifetime: Duration,
     now: fn() -> SystemTime,
@@ -42,6 +43,7 @@ impl StateKeys {
     pub fn random() -> Self {
         Self {
             current: OnceLock::new(),
+            is_shared: false,
             previous: Vec::new(),
             lifetime: LIFETIME,
             now: SystemTime::now,
@@ -52,6 +54,7 @@ impl StateKeys {
     pub fn new(key: [u8; 32]) -> Self {
         Self {
             current: OnceLock::from(key),
+            is_shared: true,
             ..Self::random()
         }
     }
@@ -100,6 +103,12 @@ impl StateKeys {
             // The operating system returned no random bytes for a key.
             Err(_) => random::mac(parts),
         }
+    }
+
+    /// Returns whether the key is from [`new`](Self::new), so that other processes can have it.
+    #[doc(hidden)]
+    pub fn is_shared(&self) -> bool {
+        self.is_shared
     }
 
     /// Returns whether `code` is the authentication code of `parts`, under the current or a previous key.

@@ -17,6 +17,11 @@ impl StateKeys {
         random::mac(parts)
     }
 
+    #[expect(clippy::unused_self, reason = "as with the feature")]
+    pub(crate) fn is_shared(&self) -> bool {
+        false
+    }
+
     pub(crate) fn has_signed(&self, parts: &[&[u8]], code: &str) -> bool {
         random::is_equal(&self.mac(parts), code)
     }

@@ -170,6 +170,10 @@ impl<S: Clone + Send + Sync + 'static> Service for Server<S> {
         Some(self.core.settings.keys.mac(parts))
     }
 
+    fn has_shared_key(&self) -> bool {
+        self.core.settings.keys.is_shared()
+    }
+
     fn has_signed(&self, parts: &[&[u8]], code: &str) -> bool {
         self.core.settings.keys.has_signed(parts, code)
     }

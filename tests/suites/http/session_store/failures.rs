@@ -11,7 +11,7 @@ use mcp_transport_http::{
 };
 use tokio::time::{sleep, timeout};
 
-use super::{Gate, WATCHED, node, node_with, ping, with};
+use super::{Gate, WATCHED, node, node_with, ping, shared_keys, with};
 use crate::gate::pass;
 use crate::prelude::*;
 
@@ -198,7 +198,7 @@ async fn the_store_and_its_calls_have_limits() {
     let options = ServerOptions::new()
         .with_session_store(store.clone())
         .with_session_limits(|limits| limits.max_store_calls = 1);
-    let (_, one) = node_with(&gate, options);
+    let (_, one) = node_with(&gate, shared_keys(), options);
     let peer = Peer::open(&one).await;
     store.set(Mode::Hangs);
     let waiting = peer.clone();

@@ -6,17 +6,18 @@ use std::sync::atomic::AtomicU64;
 use bytes::Bytes;
 use mcp_protocol::BoxFuture;
 use mcp_protocol::task::Timestamp;
+use mcp_server::StateKeys;
 use mcp_tests::http::{Peer, Reply};
 use mcp_transport_http::{
     Durability, EndpointId, EventStore, EventStoreError, MemoryEventStore, MemorySessionStore,
-    Replay, SessionId, SessionRecord, SessionStore, StreamKey, serve_with,
+    Replay, SessionId, SessionLease, SessionRecord, SessionStore, StreamKey, serve_with,
 };
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::time::{Instant, timeout};
 
 use super::failures::{Mode, Switchable};
-use super::{Gate, WATCHED, node, node_with, ping};
+use super::{Gate, WATCHED, node, node_with, nodes, ping, shared_keys};
 use crate::gate::pass;
 use crate::prelude::*;
 
@@ -60,6 +61,7 @@ impl EventStore for SharedEvents {
 
 /// The stores of a cluster.
 struct Cluster {
+    keys: fn() -> StateKeys,
     gate: Gate,
     sessions: MemorySessionStore,
     events: SharedEvents,
@@ -68,6 +70,7 @@ struct Cluster {
 impl Cluster {
     fn new() -> Self {
         Self {
+            keys: shared_keys,
             gate: Gate::new(),
             sessions: MemorySessionStore::new(),
             events: SharedEvents::default(),
@@ -85,7 +88,7 @@ impl Cluster {
             .with_session_store(store)
             .with_event_store(self.events.clone())
             .with_forwarding(format!("http://{address}/mcp").parse().unwrap());
-        node_with(&self.gate, options)
+        node_with(&self.gate, (self.keys)(), options)
     }
 
     /// Creates an endpoint, and serves it.
@@ -179,41 +182,100 @@ fn session_id(peer: &Peer) -> SessionId {
     SessionId::from_bytes(std::array::from_fn(byte))
 }
 
+/// Takes the lease of a session as a program that can write to the store, and returns its record as JSON.
+async fn taken(store: &MemorySessionStore, peer: &Peer) -> (SessionLease, Value) {
+    let writer = EndpointId::from_bytes([9; 16]);
+    let claimed = store.claim(session_id(peer), writer, Timestamp::default());
+    let (lease, record) = claimed.await.unwrap().unwrap();
+    let record = serde_json::from_slice(&record.encode().unwrap()).unwrap();
+    (lease, record)
+}
+
+async fn write(store: &MemorySessionStore, lease: SessionLease, record: &Value) {
+    let record = SessionRecord::decode(record.to_string().as_bytes()).unwrap();
+    let (now, later) = (Timestamp::default(), Timestamp::from_millis(u64::MAX));
+    store.update(lease, record, later, now).await.unwrap();
+}
+
 // Otherwise, a program that can write to the store could make the server send requests with their tokens to any address.
 #[tokio::test]
 async fn requests_are_forwarded_only_to_addresses_that_the_server_has_signed() {
-    let cluster = Cluster::new();
     let trap = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let (one, two) = (cluster.served().await, cluster.served().await);
-    let (now, later) = (Timestamp::default(), Timestamp::from_millis(u64::MAX));
-    let store = &cluster.sessions;
-    let claimed = async |peer: &Peer| {
-        let writer = EndpointId::from_bytes([9; 16]);
-        let claimed = store.claim(session_id(peer), writer, now).await;
-        let (lease, record) = claimed.unwrap().unwrap();
-        let record: Value = serde_json::from_slice(&record.encode().unwrap()).unwrap();
-        (lease, record)
-    };
-    let (_, other) = claimed(&Peer::open(&one).await).await;
-    for code in ["of this session", "of another session", "none"] {
-        let peer = Peer::open(&one).await;
-        let (lease, mut record) = claimed(&peer).await;
-        record["address"] = json!(format!("http://{}/mcp", trap.local_addr().unwrap()));
-        match code {
-            "of another session" => record["address_code"] = other["address_code"].clone(),
-            "none" => drop(record.as_object_mut().unwrap().shift_remove("address_code")),
-            _ => assert!(record["address_code"].is_string()),
+    // With keys that only one process has, the endpoint claims the session.
+    for (keys, status) in [
+        (shared_keys as fn() -> StateKeys, 404),
+        (StateKeys::random, 200),
+    ] {
+        let cluster = Cluster {
+            keys,
+            ..Cluster::new()
+        };
+        let store = &cluster.sessions;
+        let (one, two) = (cluster.served().await, cluster.served().await);
+        let (_, other) = taken(store, &Peer::open(&one).await).await;
+        for code in ["of this session", "of another session", "none"] {
+            let peer = Peer::open(&one).await;
+            let (lease, mut record) = taken(store, &peer).await;
+            record["address"] = json!(format!("http://{}/mcp", trap.local_addr().unwrap()));
+            match code {
+                "of another session" => record["code"] = other["code"].clone(),
+                "none" => drop(record.as_object_mut().unwrap().shift_remove("code")),
+                _ => assert!(record["code"].is_string()),
+            }
+            write(store, lease, &record).await;
+            let sessions = two.sessions();
+            let moved = peer.at(&two);
+            let served = timeout(Duration::from_secs(10), ping(&moved)).await;
+            assert_eq!(served.expect("not forwarded"), status, "{code}");
+            let claimed = usize::from(status == 200);
+            assert_eq!(two.sessions(), sessions + claimed, "{code}");
+            let connection = timeout(Duration::ZERO, trap.accept()).await;
+            assert!(connection.is_err(), "{code}");
         }
-        let record = SessionRecord::decode(record.to_string().as_bytes()).unwrap();
-        store.update(lease, record, later, now).await.unwrap();
-        let sessions = two.sessions();
-        let moved = peer.at(&two);
-        let served = timeout(Duration::from_secs(10), ping(&moved)).await;
-        assert_eq!(served.expect("not forwarded"), 200, "{code}");
-        assert_eq!(two.sessions(), sessions + 1, "the endpoint claims it");
-        let connection = timeout(Duration::ZERO, trap.accept()).await;
-        assert!(connection.is_err(), "{code}");
     }
+}
+
+#[tokio::test]
+async fn a_stored_session_continues_only_as_its_server_has_written_it() {
+    let (store, one, two) = nodes();
+    let (_, other) = taken(&store, &Peer::open(&one).await).await;
+    let changes: [(&str, Value); 8] = [
+        ("/code", other["code"].clone()),
+        ("/code", json!("")),
+        ("/created", json!(0)),
+        ("/event_tag", json!(0)),
+        ("/state/revision", json!("2025-06-18")),
+        ("/state/client/info/name", json!("admin")),
+        ("/state/client/capabilities", json!({})),
+        ("/state/is_open", json!(false)),
+    ];
+    for (member, value) in changes {
+        let peer = Peer::open(&one).await;
+        let (lease, mut record) = taken(&store, &peer).await;
+        let place = record.pointer_mut(member);
+        assert_ne!(std::mem::replace(place.unwrap(), value.clone()), value);
+        write(&store, lease, &record).await;
+        assert_eq!(ping(&peer.at(&two)).await, 404, "{member}: {value}");
+    }
+    // The members that a record can have besides those of a new session.
+    for (parent, member, value) in [
+        ("", "principal", json!("alice")),
+        ("", "address", json!("http://127.0.0.1:9/mcp")),
+        ("/state", "log_level", json!("debug")),
+        ("/state", "subscriptions", json!([WATCHED])),
+    ] {
+        let peer = Peer::open(&one).await;
+        let (lease, mut record) = taken(&store, &peer).await;
+        let parent = record.pointer_mut(parent).unwrap();
+        assert_ne!(parent.get(member), Some(&value));
+        parent[member] = value;
+        write(&store, lease, &record).await;
+        assert_eq!(ping(&peer.at(&two)).await, 404, "{member}");
+    }
+    let peer = Peer::open(&one).await;
+    let (lease, record) = taken(&store, &peer).await;
+    write(&store, lease, &record).await;
+    assert_eq!(ping(&peer.at(&two)).await, 200);
 }
 
 #[tokio::test]
@@ -407,7 +469,7 @@ async fn streams_that_continue_those_of_a_lost_endpoint_take_no_more_memory_than
         .with_session_store(cluster.sessions.clone())
         .with_event_store(cluster.events.clone())
         .with_memory_limits(|memory| memory.max_stream_bytes = 200 << 10);
-    let (second, two) = node_with(&cluster.gate, options);
+    let (second, two) = node_with(&cluster.gate, shared_keys(), options);
     let mut open = Vec::new();
     for _ in 0..5 {
         let peer = Peer::open(&one).await;

@@ -3,7 +3,7 @@
 use mcp_tests::http::Peer;
 use mcp_transport_http::MemorySessionStore;
 
-use super::{CLIENTS, Gate, WATCHED, node, node_with, nodes, ping, watched};
+use super::{CLIENTS, Gate, WATCHED, node, node_with, nodes, ping, shared_keys, watched};
 use crate::prelude::*;
 
 #[tokio::test]
@@ -218,7 +218,7 @@ async fn a_session_that_makes_room_is_removed_from_the_store() {
     let options = ServerOptions::new()
         .with_session_store(store.clone())
         .with_session_limits(|limits| limits.max_sessions = 2);
-    let (_, endpoint) = node_with(&gate, options);
+    let (_, endpoint) = node_with(&gate, shared_keys(), options);
     let mut peers = Vec::new();
     for _ in 0..5 {
         peers.push(Peer::open(&endpoint).await);

@@ -23,14 +23,19 @@ fn watched(client: usize) -> String {
 
 /// A server that shows the state of its session, and an endpoint of it with `store`.
 fn node(gate: &Gate, store: impl SessionStore) -> (Server, Endpoint) {
-    node_with(gate, ServerOptions::new().with_session_store(store))
+    let options = ServerOptions::new().with_session_store(store);
+    node_with(gate, shared_keys(), options)
 }
 
-fn node_with(gate: &Gate, options: ServerOptions) -> (Server, Endpoint) {
+fn shared_keys() -> StateKeys {
+    StateKeys::new([7; 32])
+}
+
+fn node_with(gate: &Gate, keys: StateKeys, options: ServerOptions) -> (Server, Endpoint) {
     let resources = (0..CLIENTS).map(|client| Resource::new(watched(client), "watched", || "text"));
     let server = resources.fold(super::server(gate), ServerBuilder::resource);
     let server = server
-        .state_keys(StateKeys::new([7; 32]))
+        .state_keys(keys)
         .resource(Resource::new(WATCHED, "watched", || "text"))
         .tool(Tool::new("state", |cx: Ctx| {
             cx.log(LoggingLevel::Info, "info");

@@ -35,7 +35,7 @@ const RENEWAL_INTERVAL: Duration = Duration::from_secs(10);
 /// The session store of an endpoint.
 pub(crate) struct StoreClient {
     store: Arc<dyn SessionStore>,
-    /// Signs the address of this endpoint.
+    /// Signs the records.
     service: Arc<dyn Service>,
     owner: EndpointId,
     options: Arc<ServerOptions>,
@@ -102,7 +102,8 @@ impl StoreClient {
             .map_err(|_| timed_out(limit))
     }
 
-    /// Returns a session without claiming it. A session at the end of its lifetime is not returned.
+    /// Returns a session without claiming it. A session at the end of its lifetime, or with a record that is not
+    /// [authentic](Self::is_authentic), is not returned.
     pub(crate) async fn load(
         &self,
         id: SessionId,
@@ -110,17 +111,38 @@ impl StoreClient {
     ) -> Result<Option<SessionRecord>> {
         let record = self.call(client, |store| store.load(id, now())).await?;
         let max_age = self.options.timeouts.session_lifetime;
-        Ok(record.filter(|record| now().since(record.created()) < max_age))
+        Ok(record
+            .filter(|record| now().since(record.created()) < max_age)
+            .filter(|record| self.is_authentic(&id, record)))
     }
 
-    /// Claims a session.
+    /// Claims a session. A session with a record that is not [authentic](Self::is_authentic) is not returned.
     pub(crate) async fn claim(
         &self,
         id: SessionId,
         client: Option<&KnownOwner>,
     ) -> Result<Option<(SessionLease, SessionRecord)>> {
-        self.call(client, |store| store.claim(id, self.owner, now()))
-            .await
+        let claimed = self.call(client, |store| store.claim(id, self.owner, now()));
+        let claimed = claimed.await?;
+        Ok(claimed.filter(|(_, record)| self.is_authentic(&id, record)))
+    }
+
+    /// Returns whether a process of this server has written the record, as far as that can be known: without a shared key, any record is
+    /// accepted.
+    fn is_authentic(&self, id: &SessionId, record: &SessionRecord) -> bool {
+        let is_authentic = !self.service.has_shared_key() || self.has_signed(id, record);
+        if !is_authentic {
+            tracing::warn!(
+                "a stored session is not continued, because its record was not signed with the state keys of this server; use the \
+                 same keys in all processes, and keep old keys with StateKeys::with_previous"
+            );
+        }
+        is_authentic
+    }
+
+    fn has_signed(&self, id: &SessionId, record: &SessionRecord) -> bool {
+        let (code, content) = (record.code().unwrap_or_default(), record.content());
+        content.is_some_and(|content| self.service.has_signed(&signed_parts(id, &content), code))
     }
 
     /// Stores a new session.
@@ -188,28 +210,20 @@ impl StoreClient {
         if other == *own {
             return None;
         }
-        let code = record.address_code().unwrap_or_default();
-        if !self.service.has_signed(&signed_parts(id, address), code) {
+        // With a shared key, the record was verified when it was loaded.
+        if !self.service.has_shared_key() && !self.has_signed(id, record) {
             tracing::warn!(
-                "a request is not forwarded, because the address in the stored session was not signed with the state keys of \
-                 this server; use the same keys in all processes"
+                "a request is not forwarded, because the record of its session was not signed with the state keys of this \
+                 server; use the same keys in all processes"
             );
             return None;
         }
         Some(other)
     }
 
-    /// Returns the address at which other endpoints reach this one, and its authentication code.
-    fn signed_address(&self, id: &SessionId) -> Option<(String, Option<String>)> {
-        let address = self.options.stored.address.as_ref()?.to_string();
-        let code = self.service.sign(&signed_parts(id, &address));
-        Some((address, code))
-    }
-
     /// Returns whether a record has another address than this endpoint. A session that was opened without forwarding has none.
     pub(crate) fn has_other_address(&self, record: &SessionRecord) -> bool {
-        let own = self.options.stored.address.as_ref();
-        own.map(ToString::to_string).as_deref() != record.address()
+        self.own_address().as_deref() != record.address()
     }
 
     /// Returns whether a session is in use, or has unsaved changes, and its lease was not confirmed recently.
@@ -248,6 +262,12 @@ impl StoreClient {
         Timestamp::from_millis(expires).min(stored.created.after(options.timeouts.session_lifetime))
     }
 
+    /// Returns the address at which other endpoints reach this one.
+    fn own_address(&self) -> Option<String> {
+        let own = self.options.stored.address.as_ref();
+        own.map(ToString::to_string)
+    }
+
     /// Returns the record of a session; `None` if the session has ended.
     fn record(&self, session: &HttpSession, stored: &StoredSession) -> Option<SessionRecord> {
         let state = session.inbound.session().state()?;
@@ -256,9 +276,13 @@ impl StoreClient {
                 stored.created,
                 session.principal.as_ref(),
                 stored.event_tag,
-                self.signed_address(&stored.lease.session),
+                self.own_address(),
                 state,
             )
+            .with_code(|content| {
+                self.service
+                    .sign(&signed_parts(&stored.lease.session, content))
+            })
         })
     }
 
@@ -298,9 +322,9 @@ pub(crate) fn is_changed(session: &HttpSession, stored: &StoredSession) -> bool 
     session.inbound.session().changes() != stored.saved.load(Ordering::Acquire)
 }
 
-/// Returns the data that the authentication code of an address covers.
-fn signed_parts<'a>(id: &'a SessionId, address: &'a str) -> [&'a [u8]; 3] {
-    [b"address of a session", id.as_bytes(), address.as_bytes()]
+/// Returns the data that the authentication code of a record covers.
+fn signed_parts<'a>(id: &'a SessionId, content: &'a [u8]) -> [&'a [u8]; 3] {
+    [b"record of a session", id.as_bytes(), content]
 }
 
 fn now() -> Timestamp {

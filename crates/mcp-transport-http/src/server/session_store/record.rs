@@ -27,9 +27,10 @@ pub struct SessionRecord {
     /// The address of the endpoint that wrote the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     address: Option<Box<str>>,
-    /// The authentication code of the address. Without it, a program that can write to the store could redirect requests.
+    /// The authentication code of the session id and all other members. Without it, a program that can write to the store could
+    /// give a session to another principal, or redirect its requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    address_code: Option<Box<str>>,
+    code: Option<Box<str>>,
     state: SessionState,
 }
 
@@ -69,19 +70,34 @@ impl SessionRecord {
         created: Timestamp,
         principal: Option<&Principal>,
         event_tag: u64,
-        address: Option<(String, Option<String>)>,
+        address: Option<String>,
         state: SessionState,
     ) -> Self {
-        let (address, address_code) = address.unzip();
         Self {
             format: Format,
             created,
             principal: principal.map(|principal| principal.as_str().into()),
             event_tag,
             address: address.map(String::into_boxed_str),
-            address_code: address_code.flatten().map(String::into_boxed_str),
+            code: None,
             state,
         }
+    }
+
+    /// Adds the authentication code that `sign` returns for the [content](Self::content).
+    pub(crate) fn with_code(mut self, sign: impl FnOnce(&[u8]) -> Option<String>) -> Self {
+        let code = self.content().and_then(|content| sign(&content));
+        self.code = code.map(String::into_boxed_str);
+        self
+    }
+
+    /// Returns what the authentication code covers: the record as JSON, without the code.
+    pub(crate) fn content(&self) -> Option<Vec<u8>> {
+        let content = Self {
+            code: None,
+            ..self.clone()
+        };
+        serde_json::to_vec(&content).ok()
     }
 
     /// Returns when the session was opened.
@@ -105,9 +121,9 @@ impl SessionRecord {
         self.address.as_deref()
     }
 
-    /// Returns the authentication code of the address.
-    pub(crate) fn address_code(&self) -> Option<&str> {
-        self.address_code.as_deref()
+    /// Returns the authentication code.
+    pub(crate) fn code(&self) -> Option<&str> {
+        self.code.as_deref()
     }
 
     pub(crate) fn state(&self) -> &SessionState {
