@@ -6,6 +6,7 @@ of nothing below it."""
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import anyio
@@ -24,7 +25,6 @@ app = FastMCP("fastmcp-peer", version="1.0.0", instructions="A bit of each.", li
 class State:
     """The state of the server."""
 
-    cancelled = False
     visited = False
 
 
@@ -94,21 +94,21 @@ async def count(steps: int, ctx: Context) -> str:
 
 
 @app.tool
-async def wait(ctx: Context, seconds: float = 300) -> str:
-    """Waits until it is cancelled, and records that."""
+async def wait(ctx: Context, seconds: float = 300, record: str = "") -> str:
+    """Waits until it is cancelled, and creates the file `record` then, which another process can see."""
     try:
         await ctx.report_progress(1)
         await anyio.sleep(seconds)
     except anyio.get_cancelled_exc_class():
-        State.cancelled = True
+        Path(record).touch()
         raise
     return "it was not cancelled"
 
 
 @app.tool
-def was_cancelled() -> bool:
+def was_cancelled(record: str = "") -> bool:
     """Returns whether `wait` was cancelled."""
-    return State.cancelled
+    return Path(record).is_file()
 
 
 def is_stateless(ctx: Context) -> bool:

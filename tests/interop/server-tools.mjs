@@ -1,12 +1,14 @@
 // The tools of the server that is made with TypeScript SDK 2. A handler receives the arguments, the context of the call, and
 // the server.
 
+import { existsSync, writeFileSync } from "node:fs";
+
 import { inputRequired, inputResponse } from "@modelcontextprotocol/server";
 import { UrlElicitationRequiredError } from "@modelcontextprotocol/server";
 import { z } from "zod";
 
 /** The state that all clients share. */
-const state = { cancelled: false, visited: false };
+const state = { visited: false };
 
 /** URIs that sessions have subscribed to. */
 export const subscribed = new Set();
@@ -118,12 +120,12 @@ function needsUrl({ first }) {
   throw new UrlElicitationRequiredError([params]);
 }
 
-async function wait({ seconds }, ctx) {
+async function wait({ seconds, record }, ctx) {
   await report(ctx, 1);
   try {
     await sleep(seconds * 1000, ctx.mcpReq.signal);
   } catch (error) {
-    state.cancelled = true;
+    writeFileSync(record, "");
     throw error;
   }
   return said("it was not cancelled");
@@ -160,8 +162,17 @@ export function tools(isStateless, changes) {
       return said("no reason to fail");
     }),
     count: tool("Reports progress", { steps: z.int() }, count),
-    wait: tool("Waits until it is cancelled", { seconds: z.number().default(300) }, wait),
-    was_cancelled: tool("Whether the tool that waits was", null, () => said(`${state.cancelled}`)),
+    // Creates the file `record` when it is cancelled, which another process can see.
+    wait: tool(
+      "Waits until it is cancelled",
+      { seconds: z.number().default(300), record: z.string().default("") },
+      wait,
+    ),
+    was_cancelled: tool(
+      "Whether the tool that waits was",
+      { record: z.string().default("") },
+      ({ record }) => said(`${existsSync(record)}`),
+    ),
     tell: tool("Logs a message", null, async (_args, ctx) => {
       await ctx.mcpReq.log("info", "told");
       return said("told");

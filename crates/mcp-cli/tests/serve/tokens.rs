@@ -171,6 +171,7 @@ fn tokens_of_the_file_are_valid_and_lacking_scopes_are_warnings() {
     assert!(checked.status.success(), "{checked:?}");
     for warning in [
         "/gateway/auth/tokens/0: \"alice\" lacks the scope \"tools\"",
+        "/gateway/auth/tokens/0: \"alice\" has the scope \"math:ad\", which no rule of /gateway/access needs",
         "/gateway/access: no token of /gateway/auth/tokens has the scope \"math:add\"",
     ] {
         assert!(text(&checked.stderr).contains(warning), "{checked:?}");
@@ -187,6 +188,7 @@ fn changed_tokens_are_used_after_a_restart() {
     let carol = json!([{ "token": "carol-9p4wJ0cY2mXqT7vLr3sZ", "subject": "carol" }]);
     write_tokens(&file, &carol, json!({}));
     gateway.signal("HUP");
+    gateway.logged("no token of /gateway/auth/tokens has the scope \"math:add\"");
     gateway.logged("\"auth\" has changed; restart to use it");
     assert_eq!(text(&add(&url, ALICE).stdout), "5\n");
     write_tokens(

@@ -186,8 +186,9 @@ impl AuthSection {
         }
     }
 
-    /// Returns warnings about tokens without a scope that all requests need, and about scopes of rules that no token has.
-    pub(super) fn missing_scopes<'a>(
+    /// Returns warnings about tokens without a scope that all requests need, about scopes of tokens that nothing needs, and about scopes of rules
+    /// that no token has.
+    pub(super) fn scope_warnings<'a>(
         &'a self,
         of_rules: impl IntoIterator<Item = &'a str>,
     ) -> Vec<String> {
@@ -196,6 +197,7 @@ impl AuthSection {
         };
         let words = |scopes: &'a [String]| scopes.iter().flat_map(|text| text.split_whitespace());
         let required: BTreeSet<&str> = words(&self.scopes).collect();
+        let of_rules: BTreeSet<&str> = of_rules.into_iter().collect();
         let (mut warnings, mut known) = (Vec::new(), BTreeSet::new());
         for (index, token) in tokens.iter().enumerate() {
             let has: BTreeSet<&str> = words(&token.scopes).collect();
@@ -205,10 +207,19 @@ impl AuthSection {
                     token.subject
                 ));
             }
+            // Without any rule, the scopes are for the servers or for later.
+            let useless = has.iter().filter(|scope| {
+                !of_rules.is_empty() && !of_rules.contains(*scope) && !required.contains(*scope)
+            });
+            warnings.extend(useless.map(|scope| {
+                format!(
+                    "/gateway/auth/tokens/{index}: {:?} has the scope {scope:?}, which no rule of /gateway/access needs; check its spelling, or remove it",
+                    token.subject
+                )
+            }));
             known.extend(has);
         }
-        let missing = of_rules.into_iter().filter(|scope| !known.contains(scope));
-        warnings.extend(missing.map(|scope| {
+        warnings.extend(of_rules.difference(&known).map(|scope| {
             format!("/gateway/access: no token of /gateway/auth/tokens has the scope {scope:?}, so no client can use the items that need this scope")
         }));
         warnings

@@ -245,7 +245,7 @@ impl GatewayConfig {
             .filter(one_for_each_user)
             .filter_map(ServerEntry::common_identity);
         let auth = self.section.auth.iter();
-        let scopes = auth.flat_map(|auth| auth.missing_scopes(self.section.access.scopes()));
+        let scopes = auth.flat_map(|auth| auth.scope_warnings(self.section.access.scopes()));
         readable.chain(common).chain(scopes).collect()
     }
 
@@ -300,6 +300,11 @@ impl GatewayConfig {
     /// The gateway would have more than 64 servers, or an access rule is invalid.
     pub fn reload(&self, previous: &Self, gateway: &Gateway) -> Result<(), InvalidServer> {
         self.section.access.check()?;
+        let known = previous.warnings();
+        let warnings = self.warnings().into_iter();
+        for warning in warnings.filter(|warning| !known.contains(warning)) {
+            tracing::warn!("{warning}");
+        }
         for namespace in previous.servers.keys() {
             if !self.servers.contains_key(namespace) {
                 gateway.unmount(namespace);

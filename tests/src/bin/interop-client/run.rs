@@ -126,15 +126,21 @@ impl Run<'_> {
         let Some(cancelled) = &self.profile.cancel else {
             return silent(self.session);
         };
-        let outcome = tools::cancel(self.session, cancelled).await?;
+        let record = std::env::temp_dir().join(format!("cancelled-{}", std::process::id()));
+        let record = record.display().to_string();
+        let outcome = tools::cancel(self.session, &cancelled.with("{record}", &record)).await?;
         let Some(after) = &self.profile.after_cancel else {
             return Ok(outcome);
         };
+        let after = after.with("{record}", &record);
         // If the end of a connection is the cancellation, the tool notices it a moment later.
         let end = Instant::now() + Duration::from_secs(10);
         loop {
-            match call(self.session, after).await {
-                Ok(_) => return worked("the tool was told"),
+            match call(self.session, &after).await {
+                Ok(_) => {
+                    let _ = std::fs::remove_file(&record);
+                    return worked("the tool was told");
+                }
                 Err(_) if Instant::now() < end => {
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }

@@ -35,11 +35,9 @@ use input::InputRequests;
 type Context = RequestContext<RoleServer>;
 type Page = Option<PaginatedRequestParams>;
 
-/// The state of one session. All sessions share the last cancellation, which a later call can read, and the
-/// subscriptions without a session.
+/// The state of one session. All sessions share the subscriptions without a session.
 #[derive(Clone, Default)]
 struct Peer {
-    cancelled: Arc<AtomicBool>,
     visited: Arc<AtomicBool>,
     level: Arc<Mutex<Option<String>>>,
     subscribed: Arc<Mutex<Vec<String>>>,
@@ -145,10 +143,6 @@ impl Peer {
                 .map_err(lost)?;
         }
         Ok(())
-    }
-
-    fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Relaxed);
     }
 }
 
@@ -315,7 +309,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let service = StreamableHttpService::new(
         move || {
             Ok(Peer {
-                cancelled: Arc::clone(&peer.cancelled),
                 listeners: Arc::clone(&peer.listeners),
                 subscriptions: Arc::clone(&peer.subscriptions),
                 accepted: Arc::clone(&peer.accepted),

@@ -1,5 +1,6 @@
 //! Tools.
 
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -62,7 +63,10 @@ fn all() -> Vec<Value> {
     ];
     for (name, description) in [
         ("fail", "Fails if a reason is given"),
-        ("wait", "Waits until it is cancelled, and remembers that"),
+        (
+            "wait",
+            "Waits until it is cancelled, and creates the file `record` then, which another process can see",
+        ),
         ("was_cancelled", "Whether the tool that waits was cancelled"),
         ("ask_user", "InputRequests the user to fill in a form"),
         ("ask_roots", "InputRequests for the roots"),
@@ -138,8 +142,11 @@ pub(crate) async fn call(
         "fail" if !text("reason").is_empty() => failed(format!("it failed {}", text("reason"))),
         "fail" => said("no reason to fail"),
         "count" => count(arguments["steps"].as_u64().unwrap_or(0), cx).await?,
-        "wait" => wait(peer, arguments["seconds"].as_f64().unwrap_or(300.0), cx).await?,
-        "was_cancelled" => said(peer.cancelled.load(Ordering::Relaxed).to_string()),
+        "wait" => {
+            let seconds = arguments["seconds"].as_f64().unwrap_or(300.0);
+            wait(seconds, text("record"), cx).await?
+        }
+        "was_cancelled" => said(Path::new(text("record")).is_file().to_string()),
         "touch" => {
             peer.touch(cx, text("uri")).await?;
             said("touched")
@@ -221,13 +228,13 @@ async fn count(steps: u64, cx: &Context) -> Result<Value, ErrorData> {
     Ok(said(format!("counted to {steps}")))
 }
 
-async fn wait(peer: &Peer, seconds: f64, cx: &Context) -> Result<Value, ErrorData> {
+async fn wait(seconds: f64, record: &str, cx: &Context) -> Result<Value, ErrorData> {
     report(cx, 1.0, None).await?;
     tokio::select! {
         () = tokio::time::sleep(Duration::from_secs_f64(seconds)) => Ok(said("it was not cancelled")),
         () = cx.ct.cancelled() => {
-            peer.cancel();
-            Ok(failed("cancelled"))
+            let recorded = std::fs::write(record, "");
+            Ok(failed(recorded.map_or_else(|error| error.to_string(), |()| "cancelled".to_owned())))
         }
     }
 }
