@@ -165,6 +165,13 @@ mod tests {
     use serde_json::json;
 
     #[test]
+    fn a_key_has_the_id_that_it_was_given() {
+        let (key, _) = SigningKey::generate().unwrap();
+        assert_eq!(key.id(), None);
+        assert_eq!(key.with_id("k1").id(), Some("k1"));
+    }
+
+    #[test]
     fn the_challenge_of_pkce_is_that_of_the_standard() {
         // RFC 7636, appendix B.
         let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";

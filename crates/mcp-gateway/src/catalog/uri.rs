@@ -401,6 +401,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_port_follows_the_host_or_its_brackets() {
+        for (authority, parts) in [
+            ("a:1", ("a", Some("1"))),
+            ("[::1]:80", ("[::1]", Some("80"))),
+            ("[::1]", ("[::1]", None)),
+            ("[::1]x:", ("[::1]x", Some(""))),
+        ] {
+            assert_eq!(split_port(authority), parts, "{authority}");
+        }
+    }
+
+    #[test]
     fn a_uri_that_readers_interpret_differently_is_refused() {
         for uri in [
             "file:///srv/.\t./etc/passwd",

@@ -226,6 +226,20 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_message_that_was_taken_makes_room() {
+        let (stream, log) = open(&ServerLimits::default());
+        for text in ["a", "bc"] {
+            log.push(message(text));
+        }
+        assert_eq!(stream.next().await.unwrap().data, "a");
+        let mut state = lock(&stream.0.state);
+        let left: usize = state.messages.iter().map(StoredMessage::bytes).sum();
+        assert_eq!(state.bytes, left);
+        state.pop();
+        assert_eq!(state.bytes, 0);
+    }
+
+    #[tokio::test]
     async fn messages_and_their_end_wake_all_waiting_handles() {
         let (stream, log) = open(&ServerLimits::default());
         let waiting: Vec<_> = (0..5)

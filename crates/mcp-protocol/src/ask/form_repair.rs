@@ -141,6 +141,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn only_a_field_that_may_be_null_is_optional() {
+        let mut form = json!({
+            "properties": { "a": { "type": ["string", "null"] }, "b": { "type": ["string"] } },
+            "required": ["a", "b"]
+        });
+        repair(&mut form);
+        assert_eq!(form["required"], json!(["b"]));
+    }
+
+    #[test]
     fn a_default_of_another_type_is_dropped() {
         for (kind, valid, other) in [
             ("string", json!("a"), json!(1)),

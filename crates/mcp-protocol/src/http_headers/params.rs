@@ -267,6 +267,15 @@ mod tests {
         HeaderParams::of(schema.as_object().unwrap())
     }
 
+    #[test]
+    fn only_numbers_that_are_exact_are_integers() {
+        let number = |value| serde_json::Number::from_f64(value).unwrap();
+        assert_eq!(whole(&number(9e15)), Some(9_000_000_000_000_000));
+        for value in [1e16, -1e16, 1.5] {
+            assert_eq!(whole(&number(value)), None, "{value}");
+        }
+    }
+
     // proves: M-HDR-004, M-HDR-005, M-HDR-006, M-HDR-007, M-HDR-008, M-HDR-010, M-HDR-011
     #[test]
     fn an_annotation_that_violates_a_rule_is_reported() {

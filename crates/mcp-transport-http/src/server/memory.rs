@@ -83,6 +83,14 @@ mod tests {
         assert_eq!(options.request_limits.max_subscriptions, 146);
         let store = format!("{:?}", options.event_store);
         assert!(store.starts_with("Some(MemoryEventStore"), "{store}");
+        // With little memory, two bodies fit.
+        let options = ServerOptions::new().with_memory(24 << 20);
+        let (body, all) = (
+            options.request_limits.max_body_bytes,
+            options.memory.max_request_bytes,
+        );
+        assert_eq!(body, all / 2);
+        assert!(body < ServerOptions::default().request_limits.max_body_bytes);
     }
 
     #[test]

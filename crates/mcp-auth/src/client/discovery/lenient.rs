@@ -30,3 +30,31 @@ pub(super) fn optional_list<'de, D: Deserializer<'de>>(
         _ => None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Deserialize)]
+    struct Document {
+        #[serde(default, deserialize_with = "optional_list")]
+        scopes: Option<Vec<String>>,
+    }
+
+    #[test]
+    fn a_list_can_be_a_text_and_values_of_other_types_are_left_out() {
+        for (text, scopes) in [
+            (r#"{"scopes":" a  b "}"#, Some(vec!["a", "b"])),
+            (r#"{"scopes":["a b",1,"c"]}"#, Some(vec!["a b", "c"])),
+            (r#"{"scopes":7}"#, None),
+            ("{}", None),
+        ] {
+            let document: Document = serde_json::from_str(text).unwrap();
+            let found = document.scopes.as_ref();
+            let found = found.map(|all| all.iter().map(String::as_str).collect::<Vec<_>>());
+            assert_eq!(found, scopes, "{text}");
+        }
+    }
+}

@@ -202,6 +202,26 @@ mod tests {
     }
 
     #[test]
+    fn a_refusal_says_what_it_means() {
+        for (code, advice) in [
+            (
+                "invalid_client",
+                "the client id or its credentials are not valid there",
+            ),
+            ("invalid_target", "it does not issue tokens for this server"),
+            ("unauthorized_client", "this client may not use this grant"),
+            (
+                "unsupported_grant_type",
+                "this client may not use this grant",
+            ),
+        ] {
+            let error = read(400, &format!(r#"{{"error":"{code}"}}"#));
+            let error = error.err().unwrap().to_string();
+            assert!(error.contains(code) && error.contains(advice), "{error}");
+        }
+    }
+
+    #[test]
     fn lifetimes_are_read_in_any_notation() {
         for (body, seconds) in [
             ("60", Some(60)),
