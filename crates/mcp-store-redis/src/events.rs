@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::future::ready;
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
@@ -11,10 +12,10 @@ use bytes::Bytes;
 use mcp_protocol::{BoxFuture, LogLimit, lock};
 use mcp_transport_http::{Durability, EventStore, EventStoreError, Replay, SessionId, StreamKey};
 use redis::streams::StreamRangeReply;
-use redis::{Pipeline, RedisError, RedisResult, Script, Value};
+use redis::{Pipeline, RedisError, RedisResult, Script, Value, from_redis_value};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::connection::Connection;
 use crate::stored::{StoredEvents, StoredLimits};
@@ -29,6 +30,22 @@ const MAX_REPLAY_WAIT: Duration = Duration::from_secs(10);
 const MAX_BATCH: usize = 256;
 /// Maximum size of their events, in bytes; one event can be larger. A longer round trip could take more than the response timeout.
 const MAX_BATCH_BYTES: usize = 1 << 20;
+/// Pause before the operations of a failed round trip are sent again.
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
+/// Codes of errors after which Redis can accept the same command later.
+const TEMPORARY: [&str; 8] = [
+    "READONLY",
+    "LOADING",
+    "MASTERDOWN",
+    "CLUSTERDOWN",
+    "TRYAGAIN",
+    "NOREPLICAS",
+    "MOVED",
+    "ASK",
+];
+/// The number of the entry with the last event of a stream whose endpoint has ended. Nothing can be appended after it. A script reads it
+/// without rounding.
+const LAST: u64 = (1 << 53) - 1;
 
 /// An [`EventStore`] in Redis, from [`RedisStore::event_store`](crate::RedisStore::event_store). Cloning returns another
 /// handle to the same store.
@@ -56,19 +73,24 @@ pub struct RedisEventStore {
 type Stored<T> = oneshot::Sender<Result<T, EventStoreError>>;
 
 enum Operation {
-    Append {
-        key: Vec<u8>,
-        sequence: u64,
-        event: Bytes,
-        /// The sequence number of the oldest event of the stream that stays in Redis.
-        first: u64,
-        retention: Duration,
-        /// `None` if the append was answered already.
-        stored: Option<Stored<()>>,
-    },
+    Append(Append),
     Forget(Vec<u8>),
     /// Reports that the earlier operations were sent.
     Flush(oneshot::Sender<()>),
+}
+
+struct Append {
+    key: Vec<u8>,
+    sequence: u64,
+    event: Bytes,
+    /// The sequence number of the oldest event of the stream that stays in Redis.
+    first: u64,
+    is_last: bool,
+    retention: Duration,
+    /// After this time, the event would have expired.
+    until: Instant,
+    /// `None` if the append was answered already.
+    stored: Option<Stored<()>>,
 }
 
 impl RedisEventStore {
@@ -153,6 +175,7 @@ impl RedisEventStore {
         key: StreamKey,
         sequence: u64,
         event: Bytes,
+        is_last: bool,
     ) -> Result<oneshot::Receiver<Result<(), EventStoreError>>, EventStoreError> {
         let length = event.len();
         if length > self.event_bytes {
@@ -163,17 +186,20 @@ impl RedisEventStore {
         }
         let queued = self.queued.fetch_add(length, Ordering::AcqRel) + length;
         let appended = self.reserve(queued).and_then(|place| {
-            let room = lock(&self.stored).add(key, sequence, length, &self.limits, Instant::now());
+            let now = Instant::now();
+            let room = lock(&self.stored).add(key, sequence, length, &self.limits, now);
             let room = room.ok_or_else(|| self.full())?;
             let (stored, receiver) = oneshot::channel();
-            place.send(Operation::Append {
+            place.send(Operation::Append(Append {
                 key: self.key(key),
                 sequence,
                 event,
                 first: room.first,
+                is_last,
                 retention: self.limits.retention,
+                until: now + self.limits.retention,
                 stored: Some(stored),
-            });
+            }));
             for stream in room.streams {
                 self.forget(stream);
             }
@@ -198,6 +224,13 @@ impl RedisEventStore {
         })
     }
 
+    fn appended(&self, key: StreamKey, sequence: u64, event: Bytes, is_last: bool) -> Durability {
+        Durability::Pending(match self.append_now(key, sequence, event, is_last) {
+            Ok(stored) => Box::pin(async move { stored.await.unwrap_or_else(|_| Err(ended())) }),
+            Err(error) => Box::pin(ready(Err(error))),
+        })
+    }
+
     fn full(&self) -> EventStoreError {
         EventStoreError::new(format!(
             "an event exceeds the {} bytes of RedisEventStore::with_max_session_bytes, or the {} of with_max_total_bytes",
@@ -219,10 +252,11 @@ impl RedisEventStore {
 
 impl EventStore for RedisEventStore {
     fn append(&self, key: StreamKey, sequence: u64, event: Bytes) -> Durability {
-        Durability::Pending(match self.append_now(key, sequence, event) {
-            Ok(stored) => Box::pin(async move { stored.await.unwrap_or_else(|_| Err(ended())) }),
-            Err(error) => Box::pin(ready(Err(error))),
-        })
+        self.appended(key, sequence, event, false)
+    }
+
+    fn append_last(&self, key: StreamKey, sequence: u64, event: Bytes) -> Durability {
+        self.appended(key, sequence, event, true)
     }
 
     fn replay(
@@ -291,90 +325,151 @@ fn ended() -> EventStoreError {
     EventStoreError::new("the runtime of the event store has ended")
 }
 
-/// Commands that are sent in one round trip, and the appends that wait for the results of their commands.
+/// Operations that are sent in one round trip.
 #[derive(Default)]
 struct Batch {
-    pipeline: Pipeline,
-    waiting: Vec<Option<Stored<()>>>,
+    operations: Vec<Operation>,
 }
 
-/// The operations of one round trip.
+/// The result of a round trip.
 #[derive(Default)]
-struct Round {
-    /// In a cluster, one batch for each key, because the keys are at different nodes.
-    batches: HashMap<Vec<u8>, Batch>,
-    /// The size of the events.
+struct Sent {
+    /// The operations that Redis has not executed, in their order.
+    failed: Vec<Operation>,
+    /// The size of the events that do not wait any more.
     bytes: usize,
-    flushed: Vec<oneshot::Sender<()>>,
 }
 
-impl Round {
-    fn add(&mut self, operation: Operation, is_cluster: bool) {
-        let group = match &operation {
-            Operation::Append { key, .. } | Operation::Forget(key) if is_cluster => key.clone(),
-            _ => Vec::new(),
-        };
-        let batch = self.batches.entry(group).or_default();
-        match operation {
-            Operation::Append {
-                key,
-                sequence,
-                event,
-                first,
-                retention,
-                stored,
-            } => {
-                self.bytes += event.len();
-                let numbers = (sequence, first);
-                add_append(&mut batch.pipeline, &key, numbers, &event, retention);
-                batch.waiting.push(stored);
-            }
-            Operation::Forget(key) => {
-                batch.pipeline.unlink(key).ignore();
-            }
-            Operation::Flush(done) => self.flushed.push(done),
-        }
-    }
-}
-
-/// Runs operations in their order, until all handles of the store are dropped. While Redis does not respond, the others are answered at once and stay
-/// in the queue, so that no event waits for the timeouts of others, and all are stored when Redis responds again.
+/// Runs operations in their order, until all handles of the store are dropped. While Redis does not respond, the appends are answered at once and
+/// wait, so that no event is sent later because of the timeouts of others, and all are stored when Redis responds again.
 async fn run(
     connection: Connection,
     mut operations: mpsc::Receiver<Operation>,
     queued: Arc<AtomicUsize>,
 ) {
-    let (mut received, mut delayed) = (Vec::new(), VecDeque::new());
-    let log = LogLimit::default();
+    let (mut received, mut flushed) = (Vec::new(), Vec::new());
+    let mut delayed = Delayed::default();
     loop {
-        received.extend(delayed.drain(..delayed.len().min(MAX_BATCH)));
-        if received.is_empty() && operations.recv_many(&mut received, MAX_BATCH).await == 0 {
-            return;
+        let is_down = !delayed.operations.is_empty();
+        match is_down {
+            true => received.extend(
+                delayed
+                    .operations
+                    .drain(..delayed.operations.len().min(MAX_BATCH)),
+            ),
+            false => {
+                if operations.recv_many(&mut received, MAX_BATCH).await == 0 {
+                    return;
+                }
+            }
         }
         for operation in received.split_off(batch_len(&received)).into_iter().rev() {
-            delayed.push_front(operation);
+            delayed.operations.push_front(operation);
         }
-        let mut round = Round::default();
-        for operation in received.drain(..) {
-            round.add(operation, connection.is_cluster());
+        let mut is_ended = false;
+        let sent = {
+            let mut sending = pin!(send(&connection, received.drain(..), &mut flushed));
+            loop {
+                tokio::select! {
+                    sent = &mut sending => break sent,
+                    // Redis has not responded before, and may not respond to this attempt.
+                    operation = operations.recv(), if delayed.is_failing && !is_ended => match operation {
+                        Some(operation) => queued_sub(&queued, delayed.add(operation)),
+                        None => is_ended = true,
+                    },
+                }
+            }
+        };
+        queued_sub(&queued, sent.bytes);
+        delayed.is_failing = !sent.failed.is_empty();
+        if !delayed.is_failing {
+            for done in flushed.drain(..).chain(delayed.flushed.drain(..)) {
+                // The receiver is gone if the request has ended.
+                let _ = done.send(());
+            }
+            continue;
         }
-        let Round {
-            batches,
-            bytes,
-            mut flushed,
-        } = round;
-        let sending = batches
-            .into_values()
-            .map(|batch| batch.send(connection.clone()));
-        let sent = sending.collect::<JoinSet<bool>>().join_all().await;
-        if sent.contains(&false) {
-            answer_waiting(&mut operations, &mut delayed, &mut flushed, &log);
+        for operation in sent.failed.into_iter().rev() {
+            delayed.operations.push_front(operation);
         }
-        queued.fetch_sub(bytes, Ordering::AcqRel);
-        for done in flushed {
-            // The receiver is gone if the request has ended.
+        while let Ok(operation) = operations.try_recv() {
+            queued_sub(&queued, delayed.add(operation));
+        }
+        delayed.report();
+        // Replays fail by themselves.
+        for done in flushed.drain(..).chain(delayed.flushed.drain(..)) {
             let _ = done.send(());
         }
+        if is_ended {
+            return;
+        }
+        sleep(RETRY_PAUSE).await;
+    }
+}
+
+fn queued_sub(queued: &AtomicUsize, bytes: usize) {
+    queued.fetch_sub(bytes, Ordering::AcqRel);
+}
+
+/// The operations that wait until Redis responds.
+#[derive(Default)]
+struct Delayed {
+    operations: VecDeque<Operation>,
+    flushed: Vec<oneshot::Sender<()>>,
+    /// Whether the last round trip has failed.
+    is_failing: bool,
+    log: LogLimit,
+}
+
+impl Delayed {
+    /// Adds an operation, and answers an append. Returns the size of an event for which there is no room.
+    fn add(&mut self, operation: Operation) -> usize {
+        let mut operation = match operation {
+            Operation::Flush(done) => {
+                self.flushed.push(done);
+                return 0;
+            }
+            operation => operation,
+        };
+        answer(&mut operation, || {
+            EventStoreError::new("Redis does not respond")
+        });
+        match self.operations.len() < MAX_QUEUED {
+            true => {
+                self.operations.push_back(operation);
+                0
+            }
+            false => size(&operation),
+        }
+    }
+
+    fn report(&self) {
+        if let Some(omitted) = self.log.admit(std::time::Instant::now()) {
+            let delayed = self.operations.len();
+            tracing::warn!(
+                delayed,
+                omitted,
+                "Redis does not respond; events wait until it does"
+            );
+        }
+    }
+}
+
+/// Answers an append that waits, if it was not answered before.
+fn answer(operation: &mut Operation, error: impl FnOnce() -> EventStoreError) {
+    if let Operation::Append(append) = operation
+        && let Some(stored) = append.stored.take()
+    {
+        // The receiver is gone if the stream has ended.
+        let _ = stored.send(Err(error()));
+    }
+}
+
+/// Returns the size of the event of an operation.
+fn size(operation: &Operation) -> usize {
+    match operation {
+        Operation::Append(append) => append.event.len(),
+        _ => 0,
     }
 }
 
@@ -382,101 +477,128 @@ async fn run(
 fn batch_len(operations: &[Operation]) -> usize {
     let mut bytes = 0;
     let fits = |operation: &&Operation| {
-        if let Operation::Append { event, .. } = operation {
-            bytes += event.len();
-        }
+        bytes += size(operation);
         bytes <= MAX_BATCH_BYTES
     };
     operations.iter().take_while(fits).count().max(1)
 }
 
-/// Answers the operations that wait, and moves them to those that are delayed until Redis responds.
-fn answer_waiting(
-    operations: &mut mpsc::Receiver<Operation>,
-    delayed: &mut VecDeque<Operation>,
+/// Sends operations in one round trip; in a cluster, in one for each key, because the keys are at different nodes. `flushed` receives the
+/// requests for reports.
+async fn send(
+    connection: &Connection,
+    operations: impl Iterator<Item = Operation>,
     flushed: &mut Vec<oneshot::Sender<()>>,
-    log: &LogLimit,
-) {
-    while delayed.len() < MAX_QUEUED {
-        let mut operation = match operations.try_recv() {
-            Ok(Operation::Flush(done)) => {
-                flushed.push(done);
+) -> Sent {
+    let mut batches = HashMap::<Vec<u8>, Batch>::new();
+    let (mut sent, now) = (Sent::default(), Instant::now());
+    for operation in operations {
+        let key = match &operation {
+            Operation::Append(append) if append.until <= now => {
+                sent.bytes += append.event.len();
                 continue;
             }
-            Ok(operation) => operation,
-            Err(_) => break,
+            Operation::Append(Append { key, .. }) | Operation::Forget(key) => key,
+            Operation::Flush(_) => {
+                if let Operation::Flush(done) = operation {
+                    flushed.push(done);
+                }
+                continue;
+            }
         };
-        if let Operation::Append { stored, .. } = &mut operation
-            && let Some(stored) = stored.take()
-        {
-            // The receiver is gone if the stream has ended.
-            let _ = stored.send(Err(EventStoreError::new("Redis does not respond")));
-        }
-        delayed.push_back(operation);
+        let group = match connection.is_cluster() {
+            true => key.clone(),
+            false => Vec::new(),
+        };
+        batches.entry(group).or_default().operations.push(operation);
     }
-    if let Some(omitted) = log.admit(std::time::Instant::now()) {
-        let delayed = delayed.len();
-        tracing::warn!(
-            delayed,
-            omitted,
-            "Redis does not respond; events wait until it does"
-        );
+    let sending = batches
+        .into_values()
+        .map(|batch| batch.send(connection.clone()));
+    for batch in sending.collect::<JoinSet<Sent>>().join_all().await {
+        sent.bytes += batch.bytes;
+        sent.failed.extend(batch.failed);
     }
+    sent
 }
 
-/// Adds the commands that append an event, and remove those before the event `first`.
-fn add_append(
-    pipeline: &mut Pipeline,
-    key: &[u8],
-    (sequence, first): (u64, u64),
-    event: &[u8],
-    retention: Duration,
-) {
-    let retention = u64::try_from(retention.as_millis()).unwrap_or(u64::MAX >> 12);
+/// Adds the commands that append an event, and remove those before the first one that stays.
+fn add_append(pipeline: &mut Pipeline, append: &Append) {
+    let retention = u64::try_from(append.retention.as_millis()).unwrap_or(u64::MAX >> 12);
+    let id = if append.is_last {
+        LAST
+    } else {
+        append.sequence
+    };
+    let add = pipeline.cmd("XADD").arg(&append.key);
+    add.arg("MINID").arg(format!("{}-0", append.first));
+    add.arg(format!("{id}-0")).arg("e").arg(&append.event[..]);
+    if append.is_last {
+        add.arg("n").arg(append.sequence);
+    }
     pipeline
-        .cmd("XADD")
-        .arg(key)
-        .arg("MINID")
-        .arg(format!("{first}-0"))
-        .arg(format!("{sequence}-0"))
-        .arg("e")
-        .arg(event)
         .cmd("PEXPIRE")
-        .arg(key)
+        .arg(&append.key)
         .arg(retention.max(1))
         .ignore();
 }
 
 impl Batch {
-    /// Sends the commands in one round trip, and sends each append its result. Returns whether Redis has responded.
-    async fn send(mut self, mut connection: Connection) -> bool {
-        if self.pipeline.is_empty() {
-            return true;
+    /// Sends the commands in one round trip, and sends each append its result.
+    async fn send(self, mut connection: Connection) -> Sent {
+        let mut pipeline = Pipeline::new();
+        for operation in &self.operations {
+            match operation {
+                Operation::Append(append) => add_append(&mut pipeline, append),
+                Operation::Forget(key) => {
+                    pipeline.cmd("UNLINK").arg(key);
+                }
+                Operation::Flush(_) => {}
+            }
         }
-        self.pipeline.ignore_errors();
+        let mut sent = Sent::default();
+        if pipeline.is_empty() {
+            return sent;
+        }
+        pipeline.ignore_errors();
         let results: RedisResult<Vec<RedisResult<Value>>> =
-            self.pipeline.query_async(&mut connection).await;
-        let has_responded = results.is_ok();
-        match results {
-            Ok(results) => {
-                for (stored, result) in self.waiting.into_iter().zip(results) {
-                    // The receiver is gone if the stream has ended.
-                    let _ = stored.map(|stored| stored.send(appended(result)));
-                }
-            }
+            pipeline.query_async(&mut connection).await;
+        let results = match results {
+            Ok(results) => results,
             Err(error) => {
-                for stored in self.waiting.into_iter().flatten() {
-                    let _ = stored.send(Err(failed(error.clone())));
+                sent.failed = self.operations;
+                for operation in &mut sent.failed {
+                    answer(operation, || failed(error.clone()));
                 }
+                return sent;
+            }
+        };
+        for (mut operation, result) in self.operations.into_iter().zip(results) {
+            let code = result.as_ref().err().and_then(RedisError::code);
+            if code.is_some_and(|code| TEMPORARY.contains(&code)) {
+                if let Err(error) = result {
+                    answer(&mut operation, || failed(error));
+                }
+                sent.failed.push(operation);
+                continue;
+            }
+            sent.bytes += size(&operation);
+            if let Operation::Append(Append {
+                stored: Some(stored),
+                ..
+            }) = operation
+            {
+                // The receiver is gone if the stream has ended.
+                let _ = stored.send(appended(result));
             }
         }
-        has_responded
+        sent
     }
 }
 
 fn appended(result: RedisResult<Value>) -> Result<(), EventStoreError> {
     match result {
-        // The event is stored already.
+        // The event is stored already, or the stream has its last event.
         Err(error) if error.to_string().contains("equal or smaller") => Ok(()),
         Err(error) => Err(failed(error)),
         Ok(_) => Ok(()),
@@ -509,10 +631,24 @@ async fn replay(
             continue;
         }
         let expected = after.saturating_add(events.len() as u64 + 1);
-        match entry.map.remove("e") {
-            Some(Value::BulkString(event)) if sequence == Some(expected) => {
-                events.push(Bytes::from(event));
+        let is_next = match sequence {
+            Some(LAST) => {
+                let number = entry
+                    .map
+                    .remove("n")
+                    .and_then(|number| from_redis_value(number).ok());
+                let number: u64 = number.unwrap_or(LAST);
+                // The client has it.
+                if number <= after && events.is_empty() {
+                    continue;
+                }
+                // The endpoint of the call can have appended more before the last event.
+                number <= expected
             }
+            sequence => sequence == Some(expected),
+        };
+        match entry.map.remove("e") {
+            Some(Value::BulkString(event)) if is_next => events.push(Bytes::from(event)),
             _ => return Ok(Replay::Gone),
         }
     }

@@ -8,8 +8,10 @@ use tokio::time::Instant;
 
 /// Memory of an event in Redis besides its text, in bytes.
 const EVENT_COST: usize = 128;
+/// A text above this size can take a quarter more, because Redis allocates memory in steps.
+const EXACT_BYTES: usize = STREAM_COST;
 /// Memory of a stream in Redis and of its record here, in bytes. Redis allocates 4 KiB for the first events.
-const STREAM_COST: usize = 4_608;
+const STREAM_COST: usize = 4_640;
 
 /// Limits of the stored events of one process.
 #[derive(Debug, Clone, Copy)]
@@ -66,10 +68,12 @@ impl StoredEvents {
         limits: &StoredLimits,
         now: Instant,
     ) -> Option<Room> {
-        let cost = u32::try_from(length + EVENT_COST).ok()?;
-        if length + EVENT_COST + STREAM_COST > limits.total_bytes {
+        let steps = if length > EXACT_BYTES { length / 4 } else { 0 };
+        let cost = length + steps + EVENT_COST;
+        if cost + STREAM_COST > limits.total_bytes {
             return None;
         }
+        let cost = u32::try_from(cost).ok()?;
         let StreamKey { session: id, .. } = key;
         let limit = (limits.session_bytes, limits.stream_events);
         let removed = self.change(id, |session| {
@@ -272,7 +276,11 @@ mod tests {
 
     /// The length of an event of this size.
     fn length(units: usize) -> usize {
-        units * UNIT - EVENT_COST
+        let cost = units * UNIT - EVENT_COST;
+        match cost > EXACT_BYTES {
+            true => cost / 5 * 4 + cost % 5,
+            false => cost,
+        }
     }
 
     fn room(first: u64, streams: &[StreamKey]) -> Option<Room> {

@@ -22,8 +22,9 @@ const OVERHEAD: usize = 1 + 16 + 8 + 16;
 ///
 /// By default each process creates a random key. If several processes serve the same clients, or if a client may continue a
 /// call after a restart of the server, all these processes need the same key: pass
-/// 32 random bytes from a secret store to [`StateKeys::new`]. To rotate the
-/// key without failing running calls, pass the old one to [`with_previous`].
+/// 32 random bytes from a secret store to [`StateKeys::new`]. To change the
+/// key without failing running calls and losing stored sessions, first give the new key to all processes with [`with_previous`]. Then make
+/// it the current key, and keep the old one with [`with_previous`] as long as sessions can live.
 ///
 /// State is encrypted and authenticated (ChaCha20-Poly1305 under a key derived for each state),
 /// and bound to the principal, the method, the name, the arguments, and an expiry time. It may be
@@ -59,7 +60,7 @@ impl StateKeys {
         }
     }
 
-    /// Adds an old key, which decrypts states but does not encrypt new ones.
+    /// Adds a key that decrypts and verifies, but does not encrypt and sign: an old key, or the next one.
     #[must_use]
     pub fn with_previous(mut self, key: [u8; 32]) -> Self {
         self.previous.push(key);

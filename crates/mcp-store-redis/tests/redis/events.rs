@@ -51,7 +51,7 @@ async fn a_session_loses_its_own_events_at_the_limits() {
     let events = redis.redis().await.event_store();
     let events = events
         .with_max_session_bytes(50_000)
-        .with_max_total_bytes(80_000);
+        .with_max_total_bytes(100_000);
     for sequence in 1..=1_000 {
         append(&events, key(1), sequence, 1_000).await.unwrap();
     }
@@ -59,7 +59,7 @@ async fn a_session_loses_its_own_events_at_the_limits() {
     assert_eq!(kept(&events, key(1), 970).await, Some(30));
     assert!(redis.command::<usize>(&["XLEN", &text(key(1))]).await < 45);
     // The other streams of the session make room first.
-    append(&events, other(key(1), 2), 1, 40_000).await.unwrap();
+    append(&events, other(key(1), 2), 1, 32_000).await.unwrap();
     assert_eq!(kept(&events, key(1), 970).await, None);
     assert_eq!(kept(&events, other(key(1), 2), 0).await, Some(1));
     // The largest session makes room for others.
@@ -124,6 +124,7 @@ async fn events_that_wait_for_a_redis_without_responses_are_stored_later() {
         return;
     };
     let events = redis.redis().await.event_store();
+    let events = events.with_max_stream_events(20_000);
     append(&events, key(1), 1, 10).await.unwrap();
     redis.signal(Signal::STOP);
     let start = Instant::now();
@@ -143,13 +144,72 @@ async fn events_that_wait_for_a_redis_without_responses_are_stored_later() {
         start.elapsed()
     );
     redis.signal(Signal::CONT);
+    all_stored(&events, 9_998).await;
+}
+
+/// Waits until a replay from the first event returns this number of events.
+async fn all_stored(events: &RedisEventStore, count: usize) {
     let stored = async {
         while !matches!(
-            events.replay(key(1), 9_900, usize::MAX).await,
-            Ok(Replay::Events(kept)) if kept.len() == 99
+            events.replay(key(1), 1, usize::MAX).await,
+            Ok(Replay::Events(kept)) if kept.len() == count
         ) {
             tokio::task::yield_now().await;
         }
     };
     timeout(LIMIT, stored).await.unwrap();
+}
+
+/// Previously, the events of each failed round trip were lost, so that the streams could not be resumed any more.
+#[tokio::test(flavor = "multi_thread")]
+async fn events_that_redis_refuses_for_a_moment_are_stored_later() {
+    let Some(redis) = Redis::start("refuses", &[]).await else {
+        return;
+    };
+    let events = redis.redis().await.event_store();
+    append(&events, key(1), 1, 10).await.unwrap();
+    redis.command::<()>(&["REPLICAOF", "127.0.0.1", "1"]).await;
+    for sequence in 2..=20 {
+        append(&events, key(1), sequence, 10).await.unwrap_err();
+    }
+    redis.command::<()>(&["REPLICAOF", "NO", "ONE"]).await;
+    all_stored(&events, 19).await;
+    redis
+        .command::<()>(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"])
+        .await;
+    for sequence in 21..=40 {
+        let _ = append(&events, key(1), sequence, 10).await;
+    }
+    all_stored(&events, 39).await;
+}
+
+/// Previously, a process that was only interrupted appended its response behind the error of the process that had ended the call.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_stored_behind_the_last_event_of_a_stream() {
+    let Some(redis) = Redis::start("last", &[]).await else {
+        return;
+    };
+    let interrupted = redis.redis().await.event_store();
+    let events = redis.redis().await.event_store();
+    for sequence in 1..=20 {
+        append(&interrupted, key(1), sequence, 10).await.unwrap();
+    }
+    for _ in 0..2 {
+        let Durability::Pending(stored) = events.append_last(key(1), 21, "last".into()) else {
+            panic!("Redis needs time");
+        };
+        stored.await.unwrap();
+    }
+    for sequence in 21..=30 {
+        append(&interrupted, key(1), sequence, 10).await.unwrap();
+    }
+    let replayed = |after| events.replay(key(1), after, usize::MAX);
+    let Replay::Events(kept) = replayed(3).await.unwrap() else {
+        panic!("all events are stored");
+    };
+    assert_eq!((kept.len(), &kept[17][..]), (18, &b"last"[..]));
+    let Replay::Events(kept) = replayed(21).await.unwrap() else {
+        panic!("the client has the last event");
+    };
+    assert!(kept.is_empty());
 }

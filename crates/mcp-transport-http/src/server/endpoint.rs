@@ -25,6 +25,9 @@ use crate::server::session::table::SessionTable;
 use crate::server::state::EndpointState;
 use crate::sync::lock;
 
+/// Maximum number of searches for the end of calls whose endpoint has ended. Each reads all events of a call.
+const MAX_KEPT_CALLS: usize = 16;
+
 /// An MCP server as a [tower service] over HTTP requests. It can be mounted in hyper, axum or any
 /// other HTTP server, at any path.
 ///
@@ -88,6 +91,7 @@ impl Endpoint {
             #[cfg(feature = "legacy")]
             legacy: Default::default(),
             threads: Capacity::new(options.request_limits.max_blocking_handlers),
+            kept_calls: Capacity::with_shares(MAX_KEPT_CALLS, options.client_share_percent),
             closing: AtomicBool::new(false),
             service,
             options,

@@ -45,6 +45,8 @@ pub(crate) struct EndpointState {
     #[cfg(feature = "legacy")]
     pub(crate) legacy: crate::legacy::sessions::LegacySessions,
     pub(crate) threads: Capacity,
+    /// Searches for the end of calls whose endpoint has ended.
+    pub(crate) kept_calls: Capacity,
     pub(crate) closing: AtomicBool,
 }
 

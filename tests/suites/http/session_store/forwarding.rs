@@ -159,6 +159,24 @@ async fn a_session_whose_endpoint_hangs_continues_at_another_one() {
     drop(listener);
 }
 
+/// Previously, an endpoint that had hung for a moment lost its sessions for half a minute, while it ran their calls.
+#[tokio::test(start_paused = true)]
+async fn an_endpoint_that_responds_again_keeps_its_sessions() {
+    let cluster = Cluster::new();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (_, hanging) = cluster.node(listener.local_addr().unwrap());
+    let peers = [Peer::open(&hanging).await, Peer::open(&hanging).await];
+    let other = cluster.served().await;
+    let moved = peers.map(|peer| peer.at(&other));
+    let answer = moved[0].ask("ping", json!({})).await;
+    assert!(answer["error"]["message"].as_str().unwrap().contains(LOST));
+    let served = hanging.clone();
+    tokio::spawn(serve_with(listener, served, std::future::pending()));
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!(ping(&moved[1]).await, 200);
+    assert_eq!((hanging.sessions(), other.sessions()), (2, 0));
+}
+
 #[tokio::test]
 async fn a_session_stays_at_its_endpoint() {
     let cluster = Cluster::new();
@@ -458,6 +476,81 @@ async fn a_result_that_was_stored_is_not_replaced_by_an_error() {
 #[tokio::test]
 async fn a_result_is_sent_again_although_the_first_events_of_its_call_are_lost() {
     assert_eq!(resumed_result(2).await, "done");
+}
+
+/// A store whose events cannot be read, and the number of attempts.
+#[derive(Debug, Clone, Default)]
+struct Stuck(SharedEvents, Arc<AtomicU64>);
+
+impl EventStore for Stuck {
+    fn append(&self, key: StreamKey, sequence: u64, event: Bytes) -> Durability {
+        self.0.append(key, sequence, event)
+    }
+
+    fn replay(
+        &self,
+        _: StreamKey,
+        _: u64,
+        _: usize,
+    ) -> BoxFuture<'_, Result<Replay, EventStoreError>> {
+        self.1.fetch_add(1, Ordering::AcqRel);
+        Box::pin(std::future::pending())
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    fn forget_stream(&self, key: StreamKey) {
+        self.0.forget_stream(key);
+    }
+
+    fn forget_session(&self, session: SessionId) {
+        self.0.forget_session(session);
+    }
+
+    fn expire(&self, now: Instant) {
+        self.0.expire(now);
+    }
+}
+
+/// Previously, a client could make the endpoint read the calls of any number of its sessions at the same time, and others waited.
+#[tokio::test(start_paused = true)]
+async fn one_client_resumes_a_limited_number_of_calls_of_a_lost_endpoint_at_once() {
+    let cluster = Cluster::new();
+    let (_, one) = cluster.unreachable().await;
+    let stuck = Stuck::default();
+    let options = ServerOptions::new()
+        .with_session_store(cluster.sessions.clone())
+        .with_event_store(stuck.clone());
+    let (_, two) = node_with(&cluster.gate, shared_keys(), options);
+    let mut refused = 0;
+    let mut waiting = Vec::new();
+    for _ in 0..24 {
+        let peer = Peer::open(&one).await;
+        let mut call = steps(&peer).await;
+        let id = call.event().await.unwrap().id.unwrap();
+        let moved = peer.at(&two);
+        let mut resumed = Box::pin(async move { moved.get(Some(&id)).await.status });
+        match timeout(Duration::from_millis(1), &mut resumed).await {
+            Ok(status) => {
+                assert_eq!(status, 503);
+                refused += 1;
+            }
+            Err(_) => waiting.push(resumed),
+        }
+    }
+    assert!(refused >= 8, "{refused}");
+    assert_eq!(stuck.1.load(Ordering::Acquire), waiting.len() as u64);
+    // A place is free again when a client has left.
+    let count = waiting.len() as u64;
+    drop(waiting);
+    let peer = Peer::open(&one).await;
+    let id = steps(&peer).await.event().await.unwrap().id.unwrap();
+    let moved = peer.at(&two);
+    let resumed = timeout(Duration::from_millis(1), moved.get(Some(&id))).await;
+    assert!(resumed.is_err());
+    assert_eq!(stuck.1.load(Ordering::Acquire), count + 1);
 }
 
 /// Previously, each of them was charged for its replay as long as it was open.

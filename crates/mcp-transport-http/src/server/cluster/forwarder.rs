@@ -1,7 +1,7 @@
 //! Sends requests to other endpoints.
 
 use std::pin::Pin;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use http::header::{
     CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, TE, TRANSFER_ENCODING, UPGRADE,
 };
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri};
 use http_body::Body as _;
 use hyper::body::Incoming;
 use hyper_util::client::legacy::Client;
@@ -46,8 +46,10 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long another endpoint may take for the head of its response, in addition to the time after
 /// which a response becomes an event stream.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-/// Time for which no request is forwarded to an endpoint that has not responded in time.
+/// Maximum time for which no request is forwarded to an endpoint that has not responded in time.
 const SILENCE: Duration = Duration::from_secs(30);
+/// Interval of the requests that find out whether such an endpoint responds again, and their time limit.
+const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum number of recorded endpoints that have not responded in time.
 const MAX_SILENT: usize = 64;
 /// How many keep-alive comments of another endpoint may be missing.
@@ -62,8 +64,10 @@ pub(crate) struct Forwarder {
     idle_timeout: Duration,
     limits: Limits,
     /// The endpoints that have not responded in time, and when.
-    silent: Mutex<Vec<(Uri, Instant)>>,
+    silent: Arc<SilentEndpoints>,
 }
+
+type SilentEndpoints = Mutex<Vec<(Uri, Instant)>>;
 
 /// The reason why another endpoint did not respond.
 pub(crate) enum ForwardError {
@@ -105,7 +109,7 @@ impl Forwarder {
                 .saturating_add(HEAD_TIMEOUT),
             idle_timeout: options.streams.keep_alive_interval * MISSING_COMMENTS,
             limits: options.request_limits.message,
-            silent: Mutex::default(),
+            silent: Arc::default(),
         }))
     }
 
@@ -118,11 +122,20 @@ impl Forwarder {
 
     fn record_silent(&self, address: Uri) {
         let mut silent = lock(&self.silent);
+        let count = silent.len();
         silent.retain(|(known, _)| *known != address);
+        let is_new = silent.len() == count;
         if silent.len() >= MAX_SILENT {
             silent.remove(0);
         }
-        silent.push((address, Instant::now()));
+        silent.push((address.clone(), Instant::now()));
+        if is_new {
+            tokio::spawn(wait_for_response(
+                self.client.clone(),
+                Arc::clone(&self.silent),
+                address,
+            ));
+        }
     }
 
     /// Sends a request to `address` and returns the response. `permits` are released at the end of the response.
@@ -189,6 +202,30 @@ impl Forwarder {
             [error] => error.clone(),
             errors => [b"[", &*errors.join(&b','), b"]"].concat(),
         })
+    }
+}
+
+/// Removes an endpoint from the silent ones when it responds to a request. Otherwise, its sessions would be claimed while it serves them.
+async fn wait_for_response(
+    client: Client<HttpConnector, RequestBody>,
+    silent: Arc<SilentEndpoints>,
+    address: Uri,
+) {
+    loop {
+        sleep(PROBE_INTERVAL).await;
+        let is_silent = lock(&silent)
+            .iter()
+            .any(|(known, since)| *known == address && since.elapsed() < SILENCE);
+        if !is_silent {
+            return;
+        }
+        let mut request = Request::new(RequestBody::new(Bytes::new()));
+        *request.method_mut() = Method::OPTIONS;
+        *request.uri_mut() = address.clone();
+        if let Ok(Ok(_)) = timeout(PROBE_INTERVAL, client.request(request)).await {
+            lock(&silent).retain(|(known, _)| *known != address);
+            return;
+        }
     }
 }
 

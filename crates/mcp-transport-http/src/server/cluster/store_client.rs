@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::Uri;
 use mcp_protocol::task::Timestamp;
-use mcp_protocol::{BoxFuture, Service};
+use mcp_protocol::{BoxFuture, LogLimit, Service};
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::timeout;
 
@@ -40,6 +40,7 @@ pub(crate) struct StoreClient {
     owner: EndpointId,
     options: Arc<ServerOptions>,
     calls: Capacity,
+    log: LogLimit,
     claims: [Mutex<()>; CLAIM_LOCKS],
 }
 
@@ -69,6 +70,7 @@ impl StoreClient {
                 options.session_limits.max_store_calls,
                 options.client_share_percent,
             ),
+            log: LogLimit::default(),
             claims: std::array::from_fn(|_| Mutex::new(())),
         })))
     }
@@ -131,8 +133,9 @@ impl StoreClient {
     /// accepted.
     fn is_authentic(&self, id: &SessionId, record: &SessionRecord) -> bool {
         let is_authentic = !self.service.has_shared_key() || self.has_signed(id, record);
-        if !is_authentic {
+        if !is_authentic && let Some(omitted) = self.log.admit(std::time::Instant::now()) {
             tracing::warn!(
+                omitted,
                 "a stored session is not continued, because its record was not signed with the state keys of this server; use the \
                  same keys in all processes, and keep old keys with StateKeys::with_previous"
             );
@@ -141,8 +144,9 @@ impl StoreClient {
     }
 
     fn has_signed(&self, id: &SessionId, record: &SessionRecord) -> bool {
-        let (code, content) = (record.code().unwrap_or_default(), record.content());
-        content.is_some_and(|content| self.service.has_signed(&signed_parts(id, &content), code))
+        let code = record.code().unwrap_or_default();
+        self.service
+            .has_signed(&signed_parts(id, record.text()), code)
     }
 
     /// Stores a new session.
@@ -279,9 +283,9 @@ impl StoreClient {
                 self.own_address(),
                 state,
             )
-            .with_code(|content| {
+            .with_code(|text| {
                 self.service
-                    .sign(&signed_parts(&stored.lease.session, content))
+                    .sign(&signed_parts(&stored.lease.session, text))
             })
         })
     }
@@ -323,8 +327,8 @@ pub(crate) fn is_changed(session: &HttpSession, stored: &StoredSession) -> bool 
 }
 
 /// Returns the data that the authentication code of a record covers.
-fn signed_parts<'a>(id: &'a SessionId, content: &'a [u8]) -> [&'a [u8]; 3] {
-    [b"record of a session", id.as_bytes(), content]
+fn signed_parts<'a>(id: &'a SessionId, text: &'a [u8]) -> [&'a [u8]; 3] {
+    [b"record of a session", id.as_bytes(), text]
 }
 
 fn now() -> Timestamp {

@@ -50,6 +50,13 @@ pub trait EventStore: fmt::Debug + Send + Sync + 'static {
     /// `event` may be a part of a larger buffer, which stays in memory as long as `event`.
     fn append(&self, key: StreamKey, sequence: u64, event: Bytes) -> Durability;
 
+    /// Stores the last event of a stream whose endpoint has ended. A store that [several endpoints share](Self::is_shared) should ignore what
+    /// is appended to the stream afterwards, so that a stream has one response even if its endpoint was only interrupted. Default: as
+    /// [`append`](Self::append).
+    fn append_last(&self, key: StreamKey, sequence: u64, event: Bytes) -> Durability {
+        self.append(key, sequence, event)
+    }
+
     /// Returns the events of a stream after sequence number `after`, oldest first, until they have `bytes` bytes together: at least one event if there
     /// is one. An `after` of 0 is before the first event. The endpoint requests further events when the client has received these.
     ///

@@ -47,7 +47,10 @@ impl EndpointState {
         let mut found = match (last, session.streams.identity) {
             (Some(last), Some(identity)) => match EventId::parse(last.as_bytes(), identity.tag) {
                 Some(id) => self.resume(&session, id).await?,
-                None => self.resume_earlier(&session, &identity, last).await?,
+                None => {
+                    self.resume_earlier(parts, &session, &identity, last)
+                        .await?
+                }
             },
             _ => self.open_standalone(&session, None).await?,
         };
@@ -110,6 +113,7 @@ impl EndpointState {
     /// runs the call.
     async fn resume_earlier(
         &self,
+        parts: &RequestHead,
         session: &Arc<HttpSession>,
         identity: &SessionIdentity,
         last: &str,
@@ -128,6 +132,12 @@ impl EndpointState {
                 Ok(found)
             }
             Some((id, age)) => {
+                let searching = self.kept_calls.try_acquire_for(|| parts.owner());
+                let _searching = searching.map_err(|_| {
+                    Refusal::busy(
+                        "too many streams of calls of an endpoint that has ended are resumed at the same time; resume again later",
+                    )
+                })?;
                 let kept = self.rest_of_call(identity, id, age).await?;
                 Ok(OpenedStream::new(StreamBody::ended(session), 0, Some(kept)))
             }
@@ -169,15 +179,21 @@ impl EndpointState {
         let key = StreamKey::new(earlier.event_key, id.stream);
         let is_response =
             |event: &Bytes| frames::is_response(event, &self.options.request_limits.message);
-        let rest = KeptCall::read(store, key, id.sequence).await?;
-        if !rest.is_some_and(|rest| is_response(&rest.last)) {
+        let rest = KeptCall::read(store, key, id.sequence, is_response).await?;
+        if !rest.is_some_and(|rest| rest.is_answered) {
             // The first event has the ids of the requests.
-            let kept = KeptCall::read(store, key, 0).await?.ok_or_else(gone)?;
-            let requests = frames::parse_requests(&kept.first).ok_or_else(gone)?;
-            if !is_response(&kept.last) {
-                let sequence = kept.sequence + 1;
+            let kept = KeptCall::read(store, key, 0, is_response).await?;
+            let kept =
+                kept.and_then(|kept| Some((kept.requests?, kept.sequence, kept.is_answered)));
+            let (requests, last, is_answered) = kept.ok_or_else(|| {
+                Refusal::bad_request(
+                    "the process that ran the call has ended, and the first event of the call is no longer stored; send the request again",
+                )
+            })?;
+            if !is_answered {
+                let sequence = last + 1;
                 let event = unanswered(EventId { sequence, ..id }, earlier.tag, &requests);
-                if let Durability::Pending(stored) = store.append(key, sequence, event) {
+                if let Durability::Pending(stored) = store.append_last(key, sequence, event) {
                     stored.await.map_err(|error| unreadable(&error))?;
                 }
             }
@@ -233,10 +249,12 @@ impl OpenedStream {
     }
 }
 
-/// The stored events of a call of another endpoint.
+/// What the stored events of a call of another endpoint say. The events are not kept while others are read, because the client is not charged for them.
 struct KeptCall {
-    first: Bytes,
-    last: Bytes,
+    /// The ids of the requests, if the first event has them.
+    requests: Option<Vec<RequestId>>,
+    /// Whether the last event is a response.
+    is_answered: bool,
     /// The sequence number of the last event.
     sequence: u64,
 }
@@ -247,6 +265,7 @@ impl KeptCall {
         store: &Arc<dyn EventStore>,
         key: StreamKey,
         after: u64,
+        is_response: impl Fn(&Bytes) -> bool,
     ) -> Result<Option<Self>, Refusal> {
         let mut kept: Option<Self> = None;
         loop {
@@ -258,9 +277,14 @@ impl KeptCall {
             let (Some(first), Some(last)) = (part.first(), part.last()) else {
                 return Ok(kept);
             };
+            let requests = match kept {
+                Some(kept) => kept.requests,
+                // Longer ids are not those of a client that reads its responses.
+                None => frames::parse_requests(first).filter(|_| first.len() <= PART_BYTES),
+            };
             kept = Some(Self {
-                first: kept.map_or_else(|| first.clone(), |kept| kept.first),
-                last: last.clone(),
+                requests,
+                is_answered: is_response(last),
                 sequence: after + part.len() as u64,
             });
         }

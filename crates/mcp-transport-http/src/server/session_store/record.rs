@@ -1,6 +1,7 @@
 //! The stored form of a session.
 
 use std::fmt::Display;
+use std::sync::Arc;
 
 use mcp_jsonrpc::decode_document;
 use mcp_protocol::task::Timestamp;
@@ -27,11 +28,15 @@ pub struct SessionRecord {
     /// The address of the endpoint that wrote the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     address: Option<Box<str>>,
-    /// The authentication code of the session id and all other members. Without it, a program that can write to the store could
-    /// give a session to another principal, or redirect its requests.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    code: Option<Box<str>>,
     state: SessionState,
+    /// The authentication code of the session id and the text. Without it, a program that can write to the store could give a session to
+    /// another principal, or redirect its requests.
+    #[serde(default, skip_serializing)]
+    code: Option<Box<str>>,
+    /// The record as JSON, without the code. It is kept because the same text cannot always be written again from the values, for example
+    /// with some numbers.
+    #[serde(skip)]
+    text: Arc<[u8]>,
 }
 
 /// The number of the format.
@@ -73,31 +78,30 @@ impl SessionRecord {
         address: Option<String>,
         state: SessionState,
     ) -> Self {
-        Self {
+        let mut record = Self {
             format: Format,
             created,
             principal: principal.map(|principal| principal.as_str().into()),
             event_tag,
             address: address.map(String::into_boxed_str),
-            code: None,
             state,
-        }
+            code: None,
+            text: Arc::default(),
+        };
+        // Without a text, which does not happen, the record cannot be encoded.
+        record.text = serde_json::to_vec(&record).unwrap_or_default().into();
+        record
     }
 
-    /// Adds the authentication code that `sign` returns for the [content](Self::content).
+    /// Adds the authentication code that `sign` returns for the [text](Self::text).
     pub(crate) fn with_code(mut self, sign: impl FnOnce(&[u8]) -> Option<String>) -> Self {
-        let code = self.content().and_then(|content| sign(&content));
-        self.code = code.map(String::into_boxed_str);
+        self.code = sign(&self.text).map(String::into_boxed_str);
         self
     }
 
     /// Returns what the authentication code covers: the record as JSON, without the code.
-    pub(crate) fn content(&self) -> Option<Vec<u8>> {
-        let content = Self {
-            code: None,
-            ..self.clone()
-        };
-        serde_json::to_vec(&content).ok()
+    pub(crate) fn text(&self) -> &[u8] {
+        &self.text
     }
 
     /// Returns when the session was opened.
@@ -140,13 +144,17 @@ impl SessionRecord {
     /// # Errors
     /// [`Full`](SessionStoreErrorKind::Full) if the record exceeds [`MAX_BYTES`](Self::MAX_BYTES).
     pub fn encode(&self) -> Result<Vec<u8>, SessionStoreError> {
-        let json = serde_json::to_vec(self).map_err(|error| {
-            SessionStoreError::new(
+        let mut json = self.text.to_vec();
+        if let Some(code) = &self.code {
+            json.pop();
+            json.extend(code_member(code));
+        }
+        if json.is_empty() {
+            return Err(SessionStoreError::new(
                 SessionStoreErrorKind::Unavailable,
                 "the session cannot be written as JSON",
-            )
-            .with_source(error)
-        })?;
+            ));
+        }
         if json.len() > Self::MAX_BYTES {
             return Err(SessionStoreError::new(
                 SessionStoreErrorKind::Full,
@@ -175,8 +183,23 @@ impl SessionRecord {
                 "{bytes} bytes exceed the limit of {limit}"
             )));
         }
-        decode_document(json).map_err(|error| unreadable(&error))
+        let mut record: Self = decode_document(json).map_err(|error| unreadable(&error))?;
+        let member = record.code.as_deref().map(code_member);
+        record.text = match member.and_then(|member| json.strip_suffix(&*member)) {
+            Some(text) => [text, b"}"].concat().into(),
+            None => {
+                // In another place or spelling, it is not a code that `encode` has written.
+                record.code = None;
+                json.into()
+            }
+        };
+        Ok(record)
     }
+}
+
+/// Returns the last member of a record with a code, and the end of the record.
+fn code_member(code: &str) -> Vec<u8> {
+    format!(r#","code":"{code}"}}"#).into_bytes()
 }
 
 #[cfg(test)]
@@ -196,6 +219,29 @@ mod tests {
         assert!(!record.belongs_to(None));
     }
 
+    /// serde_json reads some numbers only approximately, unless a crate of the program switches `float_roundtrip` on.
+    #[test]
+    fn the_code_covers_the_stored_text_and_not_what_is_read_from_it() {
+        let text = RECORD.replace(
+            r#""roots":{}"#,
+            r#""experimental":{"x":{"v":[9.088847599027046e-08,1.0,1E2,-0.0,"\u0061",18446744073709551616]}}"#,
+        );
+        let signed = SessionRecord::decode(text.as_bytes()).unwrap();
+        assert_eq!(signed.text(), text.as_bytes());
+        let signed = signed.with_code(|text| Some(format!("{:032x}", text.len())));
+        let stored = signed.encode().unwrap();
+        let read = SessionRecord::decode(&stored).unwrap();
+        assert_eq!(read.text(), text.as_bytes());
+        assert_eq!(read.code(), signed.code());
+        assert_eq!(read.encode().unwrap(), stored);
+        // Another spelling of the code is part of the text.
+        let stored = String::from_utf8(stored)
+            .unwrap()
+            .replace("\"code\"", "\"c\\u006fde\"");
+        let read = SessionRecord::decode(stored.as_bytes()).unwrap();
+        assert_eq!(read.text(), stored.as_bytes());
+    }
+
     #[test]
     fn damaged_and_later_records_are_unreadable() {
         let later = RECORD.replace(r#""format":1"#, r#""format":2"#);
@@ -209,7 +255,7 @@ mod tests {
     fn a_record_has_a_limit() {
         let long = "x".repeat(SessionRecord::MAX_BYTES);
         let mut record = SessionRecord::decode(RECORD.as_bytes()).unwrap();
-        record.principal = Some(long.as_str().into());
+        record.text = long.as_bytes().into();
         let error = record.encode().unwrap_err();
         assert_eq!(error.kind(), SessionStoreErrorKind::Full);
         let record = RECORD.replace("x:1", &long);

@@ -1,14 +1,20 @@
 //! The queue between a stream and the connection that carries it.
 
 use std::collections::VecDeque;
+use std::sync::LazyLock;
 use std::task::{Context, Poll, ready};
+use std::time::Instant;
 
 use bytes::Bytes;
+use mcp_protocol::LogLimit;
 
 use crate::permit::Permit;
 use crate::server::event_store::Durability;
 use crate::server::options::ServerOptions;
 use crate::server::response::text::{MIN_CHARGED, charged};
+
+/// Limits the log of events that are not stored in time.
+static LOG: LazyLock<LogLimit> = LazyLock::new(LogLimit::default);
 
 /// Events that wait for the connection.
 #[derive(Default)]
@@ -71,8 +77,10 @@ impl Queue {
             && let Durability::Pending(write) = stored
         {
             // A client that resumes does not receive this event, but the connected client does.
-            if let Err(error) = ready!(write.as_mut().poll(cx)) {
-                tracing::error!(%error, "an event was not stored");
+            if let Err(error) = ready!(write.as_mut().poll(cx))
+                && let Some(omitted) = LOG.admit(Instant::now())
+            {
+                tracing::error!(%error, omitted, "an event was sent before it was stored");
             }
             *stored = Durability::Immediate;
         }
