@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use crate::consent::ActionKind;
 use crate::supervise::ServerState;
 use crate::text::printable;
 
-/// The error of a call through a host. Its text escapes control characters and invisible characters of the server.
+/// The error of a request through a host. Its text escapes control characters and invisible characters of the server.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum HostError {
@@ -41,23 +42,41 @@ pub enum HostError {
         /// Why the connection ended.
         source: Box<mcp_client::Error>,
     },
-    /// The call was not allowed. Nothing was sent.
+    /// No server of this host has this name. Nothing was sent.
+    #[non_exhaustive]
+    UnknownServer {
+        /// The name.
+        name: String,
+    },
+    /// No prompt of this host has this name. Nothing was sent.
+    #[non_exhaustive]
+    UnknownPrompt {
+        /// The name.
+        name: String,
+        /// The names that are most like it, at most five.
+        similar: Vec<String>,
+    },
+    /// The action was not allowed. Nothing was sent.
     #[non_exhaustive]
     Denied {
         /// The name of the server.
         server: String,
-        /// The name of the tool.
-        tool: String,
+        /// A call of a tool, a prompt or a resource.
+        kind: ActionKind,
+        /// The name that the server gives the tool or prompt, or the URI of the resource.
+        name: String,
         /// The reason: a rule of the policy, the user's decision, or missing consent.
         reason: String,
     },
-    /// The call failed for another reason.
+    /// The action failed for another reason.
     #[non_exhaustive]
     Call {
         /// The name of the server.
         server: String,
-        /// The name of the tool.
-        tool: String,
+        /// A call of a tool, a prompt or a resource.
+        kind: ActionKind,
+        /// The name that the server gives the tool or prompt, or the URI of the resource.
+        name: String,
         /// The reason.
         source: Box<mcp_client::Error>,
     },
@@ -69,25 +88,25 @@ impl fmt::Display for HostError {
             Self::Unavailable { server, state } => {
                 write!(f, "the server {server:?} is not available: {state}")
             }
-            Self::UnknownTool { name, similar } => {
-                write!(f, "there is no tool named {name:?}")?;
-                match similar.is_empty() {
-                    true => Ok(()),
-                    false => write!(f, "; similar names: {}", similar.join(", ")),
-                }
-            }
+            Self::UnknownTool { name, similar } => write_unknown(f, "tool", name, similar),
+            Self::UnknownPrompt { name, similar } => write_unknown(f, "prompt", name, similar),
+            Self::UnknownServer { name } => write!(f, "there is no server named {name:?}"),
             Self::Arguments { name } => write!(
                 f,
                 "the arguments of {name:?} are not a JSON object; nothing was called"
             ),
             Self::Denied {
                 server,
-                tool,
+                kind,
+                name,
                 reason,
-            } => write!(
-                f,
-                "the call of {tool:?} of the server {server:?} was denied: {reason}"
-            ),
+            } => {
+                let what = noun(*kind);
+                write!(
+                    f,
+                    "{what} {name:?} of the server {server:?} was denied: {reason}"
+                )
+            }
             Self::MayHaveRun {
                 server,
                 tool,
@@ -100,14 +119,38 @@ impl fmt::Display for HostError {
             ),
             Self::Call {
                 server,
-                tool,
+                kind,
+                name,
                 source,
             } => write!(
                 f,
-                "the call of {tool:?} of the server {server:?} failed: {}",
+                "{} {name:?} of the server {server:?} failed: {}",
+                noun(*kind),
                 printable(&source.to_string())
             ),
         }
+    }
+}
+
+/// Returns the beginning of a sentence about an action.
+fn noun(kind: ActionKind) -> &'static str {
+    match kind {
+        ActionKind::Prompt => "the request for the prompt",
+        ActionKind::Resource => "the request for the resource",
+        _ => "the call of",
+    }
+}
+
+fn write_unknown(
+    f: &mut fmt::Formatter<'_>,
+    what: &str,
+    name: &str,
+    similar: &[String],
+) -> fmt::Result {
+    write!(f, "there is no {what} named {name:?}")?;
+    match similar.is_empty() {
+        true => Ok(()),
+        false => write!(f, "; similar names: {}", similar.join(", ")),
     }
 }
 
@@ -131,11 +174,12 @@ mod tests {
     #[test]
     fn texts_of_errors_and_states_have_no_hidden_characters_of_the_server() {
         let hidden = "\u{1b}[2K\u{202e}\u{200b}x";
-        let (server, tool, reason) = (String::new(), String::new(), Arc::from(hidden));
+        let (server, name, reason) = (String::new(), String::new(), Arc::from(hidden));
         let source = Box::new(Error::Rejected(ErrorObject::internal(hidden)));
         let call = HostError::Call {
             server,
-            tool,
+            kind: ActionKind::CallTool,
+            name,
             source,
         };
         let state = ServerState::Failed { reason };

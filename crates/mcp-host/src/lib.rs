@@ -2,7 +2,7 @@
 //!
 //! ```no_run
 //! use mcp_client::Client;
-//! use mcp_host::{ToolListCache, Config, Host};
+//! use mcp_host::{ListCache, Config, Host};
 //!
 //! #[tokio::main(flavor = "current_thread")]
 //! async fn main() -> Result<(), mcp_host::HostError> {
@@ -12,7 +12,7 @@
 //!     }
 //!     let host = Host::builder(Client::builder("my-host", "1.0.0"))
 //!         .servers(config)
-//!         .tool_list_cache(ToolListCache::dir(".my-host/tools"))
+//!         .list_cache(ListCache::dir(".my-host/tools"))
 //!         .start(); // returns at once; the tools of the last run are there, marked as stale
 //!     host.settled().await;
 //!     for server in host.servers() {
@@ -84,7 +84,10 @@ pub use coordinate::{
     SamplingRequest, ServerLimits,
 };
 pub use error::HostError;
-pub use host::{ConfigChanges, Host, HostBuilder, HostTool, model_name};
+pub use host::{
+    ConfigChanges, Host, HostBuilder, HostPrompt, HostResource, HostResourceTemplate, HostTool,
+    Mention, model_name,
+};
 #[doc(hidden)]
 pub use model::rank as rank_tools;
 pub use model::{DroppedKeyword, ModelApi, ModelTools, ToolBudget, ToolUse};
@@ -94,8 +97,8 @@ pub use setting_names::without_setting_names;
 #[doc(hidden)]
 pub use suggestions::{argument_names, nearest_name};
 pub use supervise::{
-    Connector, RestartPolicy, ServerState, StderrLog, SupervisedBuilder, SupervisedClient,
-    ToolList, ToolListCache,
+    Connector, ItemList, ListCache, ResourceChange, ResourceSubscription, RestartPolicy,
+    ServerState, StderrLog, SupervisedBuilder, SupervisedClient,
 };
 #[doc(hidden)]
 pub use text::is_hidden as is_hidden_character;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use mcp_client::Client;
 use mcp_host::{
-    ApprovalFile, Config, ConfigFormat, Host, ModelApi, SamplingRequest, ToolBudget, ToolListCache,
+    ApprovalFile, Config, ConfigFormat, Host, ListCache, ModelApi, SamplingRequest, ToolBudget,
 };
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -126,7 +126,7 @@ fn host(config: Config, endpoint: &Arc<Endpoint>, terminal: &Terminal) -> Host {
     let model = Arc::clone(endpoint);
     Host::builder(Client::builder("agent", env!("CARGO_PKG_VERSION")))
         .servers(config)
-        .tool_list_cache(ToolListCache::dir(FOLDER))
+        .list_cache(ListCache::dir(FOLDER))
         .approvals(ApprovalFile::new(format!("{FOLDER}/approvals.json")))
         .consent(move |request| {
             let terminal = consent.clone();

@@ -11,7 +11,7 @@ use super::{ActionKind, LaunchPlan};
 use crate::replace_file::replace_file;
 use crate::type_names::without_type_names;
 
-/// The server, kind of action and tool that an [`Approval`] belongs to.
+/// The server, the kind of action and the item that an [`Approval`] belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ApprovalKey {
@@ -19,18 +19,19 @@ pub struct ApprovalKey {
     pub server: String,
     /// The kind of action.
     pub kind: ActionKind,
-    /// The name that the server gives the tool; empty for other kinds.
+    /// The name that the server gives the tool or prompt, or the URI of the resource; empty for other kinds.
     pub name: String,
 }
 
-/// The approved version of a tool, server or request. A changed tool definition or server configuration needs a new approval.
+/// The approved version of a tool, prompt, server or request. A changed tool definition or server configuration needs a new approval.
 ///
 /// The fingerprints of equal servers differ in two approvals, because each approval has a separate random key. Without the key, the hash
 /// reveals no values of variables and headers. The fingerprint contains the key, so a store must be readable only by its owner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Approval {
-    /// The SHA-256 of the tool definition ([`tool_hash`](mcp_client::tool_hash)) for [`CallTool`](ActionKind::CallTool), the
+    /// The SHA-256 of the tool definition ([`tool_hash`](mcp_client::tool_hash)) for [`CallTool`](ActionKind::CallTool), that of the
+    /// definition or URI for [`Prompt`](ActionKind::Prompt) and [`Resource`](ActionKind::Resource), the
     /// fingerprint of the server for [`Connect`](ActionKind::Connect), otherwise empty.
     pub definition: String,
     /// A random key, `:`, and a SHA-256 over the key and the server: the path of the program, its arguments, working directory and

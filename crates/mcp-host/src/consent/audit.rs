@@ -23,7 +23,9 @@ use super::redact::SecretNames;
 /// ([`HostBuilder::track_untrusted_results`](crate::HostBuilder::track_untrusted_results)). For sampling and elicitation it has a
 /// hash of the request instead of its text, and a `reason` if the request was denied without asking the user.
 ///
-/// A `result` has `name`, `outcome` (`ok`, `toolError` or `failed`) and `elapsed` in ms.
+/// For a resource, `name` is the URI without its query and fragment, and `sha256` is that of the whole URI.
+///
+/// A `result` has `kind` (`callTool`, `prompt` or `resource`), `name`, `outcome` (`ok`, `toolError` or `failed`) and `elapsed` in ms.
 ///
 /// Secrets in arguments are replaced by `[redacted]`: values whose schema has `format: password`, `x-secret: true` or
 /// `writeOnly: true`, and members whose name contains `password`, `secret`, `token`, `apikey` or similar. A value whose schema

@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use mcp_client::types::Tool;
-use mcp_client::{CallToolResult, Transport, TransportError, tool_hash};
+use mcp_client::types::{CompletionReference, Tool};
+use mcp_client::{CallToolResult, Transport, TransportError, json_hash, tool_hash};
 use mcp_protocol::{BoxFuture, lock};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::Mutex as AsyncMutex;
 
 use super::approvals::{Approval, ApprovalKey};
@@ -19,7 +19,7 @@ use super::policy::{Action, Effect, Policy};
 use super::request::{ConsentAction, ConsentRequest};
 use super::{ActionKind, Consent, Decision};
 use crate::config::Launch;
-use crate::supervise::{Connector as _, Permission, StderrLog};
+use crate::supervise::{Connector as _, Item, Permission, StderrLog};
 use crate::text::plain_url;
 
 type Ask = Box<dyn Fn(ConsentRequest) -> BoxFuture<'static, Decision> + Send + Sync>;
@@ -77,11 +77,15 @@ pub(crate) enum Basis {
     UntrustedSource,
 }
 
+const DENIED_BY_RULE: &str = "a rule of the policy denies it";
+
 /// An action to decide about.
 struct Pending<'a> {
     kind: ActionKind,
     name: &'a str,
     tool: Option<&'a Tool>,
+    /// Whether the action can have effects, or send data of the conversation to the server.
+    can_leak: bool,
     definition: String,
     /// For the audit log, without secrets.
     details: Value,
@@ -152,6 +156,7 @@ impl ServerGate {
             kind,
             name: "",
             tool: None,
+            can_leak: false,
             definition: String::new(),
             details,
         };
@@ -217,6 +222,7 @@ impl ServerGate {
             kind: ActionKind::Connect,
             name: "",
             tool: None,
+            can_leak: false,
             definition: plan.started().fingerprint(),
             details: json!({ "target": target }),
         };
@@ -231,6 +237,7 @@ impl ServerGate {
             kind: ActionKind::CallTool,
             name: &tool.name,
             tool: Some(tool),
+            can_leak: may_be_destructive(tool, self.is_trusted),
             definition: tool_hash(tool),
             details: json!({ "arguments": self.gate.audit.as_ref().map(redact) }),
         };
@@ -240,6 +247,72 @@ impl ServerGate {
             false => ConsentAction::CallTool { tool, arguments },
         };
         self.decide(pending, action, || {}).await
+    }
+
+    async fn fetch(&self, item: &Item<'_>) -> Result<(), String> {
+        let kind = item.kind();
+        let (pending, action) = match item {
+            Item::Completion {
+                reference: CompletionReference::Unknown(_),
+            } => {
+                return Err("its reference is neither a prompt nor a resource template".to_owned());
+            }
+            // A person types the text, and sees the values.
+            Item::Completion { .. } => {
+                return match self.is_denied_by_rule(kind) {
+                    true => Err(DENIED_BY_RULE.to_owned()),
+                    false => Ok(()),
+                };
+            }
+            Item::Prompt {
+                name,
+                prompt,
+                arguments,
+            } => {
+                let values = arguments.iter();
+                let values = values.map(|(name, value)| (name.clone(), value.as_str().into()));
+                let values = Value::Object(values.collect());
+                let redact = |audit: &AuditLog| audit.redact(&values, &Map::new());
+                let definition = prompt.map(serde_json::to_value).and_then(Result::ok);
+                let pending = Pending {
+                    kind,
+                    name,
+                    tool: None,
+                    can_leak: prompt.is_none() || !arguments.is_empty(),
+                    definition: json_hash(&definition.unwrap_or_default()),
+                    details: json!({ "arguments": self.gate.audit.as_ref().map(redact) }),
+                };
+                let action = ConsentAction::GetPrompt {
+                    name: (*name).to_owned(),
+                    arguments: arguments.to_vec(),
+                };
+                (pending, action)
+            }
+            Item::Resource { uri, is_listed } => {
+                let pending = Pending {
+                    kind,
+                    name: uri,
+                    tool: None,
+                    can_leak: !is_listed,
+                    definition: json_hash(&json!(uri)),
+                    details: json!({ "name": plain_url(uri) }),
+                };
+                let action = ConsentAction::ReadResource {
+                    uri: (*uri).to_owned(),
+                };
+                (pending, action)
+            }
+        };
+        self.decide(pending, |_| action, || {}).await
+    }
+
+    /// Writes the outcome of an action. If the log cannot be written, later actions are denied.
+    fn write_result(&self, kind: ActionKind, name: &str, outcome: &str, started: Instant) {
+        let elapsed = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let details = json!({ "kind": kind, "name": name, "outcome": outcome, "elapsed": elapsed });
+        if let Some(Err(error)) = self.write("result", details) {
+            tracing::warn!(%error, %kind, name, "a result is missing in the audit log");
+        }
     }
 
     fn write(&self, event: &str, details: Value) -> Option<std::io::Result<()>> {
@@ -261,7 +334,7 @@ impl ServerGate {
         self.record(pending.kind, is_allowed, basis, details)?;
         Err(match (is_allowed, basis) {
             (true, _) => return Ok(()),
-            (false, Basis::Rule) => "a rule of the policy denies it".to_owned(),
+            (false, Basis::Rule) => DENIED_BY_RULE.to_owned(),
             (false, Basis::Person) => "the user declined".to_owned(),
             (false, Basis::UntrustedSource) => {
                 "it needs consent because the conversation contains results of untrusted servers \
@@ -281,7 +354,7 @@ impl ServerGate {
         before_ask: impl FnOnce(),
     ) -> (bool, Basis) {
         let action = self.action(pending.kind, pending.tool);
-        let untrusted_sources = self.untrusted_sources(pending.tool);
+        let untrusted_sources = self.untrusted_sources(pending.can_leak);
         match self.gate.policy.effect(action) {
             (Effect::Allow, _) if !untrusted_sources.is_empty() => {}
             (Effect::Allow, true) => return (true, Basis::Rule),
@@ -335,12 +408,10 @@ impl ServerGate {
         (decision != Decision::Deny, Basis::Person)
     }
 
-    /// Returns the other servers whose results could have caused a call.
-    fn untrusted_sources(&self, tool: Option<&Tool>) -> Vec<String> {
-        match (&self.gate.labels, tool) {
-            (Some(labels), Some(tool)) if may_be_destructive(tool, self.is_trusted) => {
-                labels.except(&self.server)
-            }
+    /// Returns the other servers whose results could have caused an action.
+    fn untrusted_sources(&self, can_leak: bool) -> Vec<String> {
+        match &self.gate.labels {
+            Some(labels) if can_leak => labels.except(&self.server),
             _ => Vec::new(),
         }
     }
@@ -362,7 +433,22 @@ impl Permission for ServerGate {
         Box::pin(self.call(tool, arguments))
     }
 
-    /// Records the result of a call. If the log cannot be written, later actions are denied.
+    fn fetch<'a>(&'a self, item: &'a Item<'a>) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(self.fetch(item))
+    }
+
+    fn fetched(&self, item: &Item<'_>, started: Instant, is_ok: bool) {
+        let name = match item {
+            Item::Prompt { name, .. } => name,
+            Item::Resource { uri, .. } => plain_url(uri),
+            Item::Completion { .. } => return,
+        };
+        // Error messages can also contain text of the server.
+        self.mark_untrusted();
+        let outcome = if is_ok { "ok" } else { "failed" };
+        self.write_result(item.kind(), name, outcome, started);
+    }
+
     fn called(
         &self,
         tool: &str,
@@ -376,10 +462,6 @@ impl Permission for ServerGate {
             Ok(_) => "ok",
             Err(_) => "failed",
         };
-        let elapsed = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let details = json!({ "name": tool, "outcome": outcome, "elapsed": elapsed });
-        if let Some(Err(error)) = self.write("result", details) {
-            tracing::warn!(%error, tool, "the result of a call is missing in the audit log");
-        }
+        self.write_result(ActionKind::CallTool, tool, outcome, started);
     }
 }

@@ -93,6 +93,10 @@ pub enum ActionKind {
     ElicitForm,
     /// A URL that a server asks the user to open. It is shown if no rule denies it.
     ElicitUrl,
+    /// A prompt that the host gets from a server. It is allowed if no rule denies it, because a person has chosen it.
+    Prompt,
+    /// A resource that the host reads or watches. It is allowed if no rule denies it, because a person or the application has chosen it.
+    Resource,
 }
 
 impl fmt::Display for ActionKind {
@@ -104,6 +108,8 @@ impl fmt::Display for ActionKind {
             Self::SamplingResult => "samplingResult",
             Self::ElicitForm => "elicitForm",
             Self::ElicitUrl => "elicitUrl",
+            Self::Prompt => "prompt",
+            Self::Resource => "resource",
         })
     }
 }

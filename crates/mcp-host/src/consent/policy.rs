@@ -8,7 +8,7 @@ use crate::config::{ConfigError, ConfigErrorKind};
 use crate::type_names::without_type_names;
 
 /// Rules that allow or deny actions before a person is asked. The first rule that matches decides.
-/// If no rule matches, calls of read-only tools of [trusted](crate::HostBuilder::trust) servers are
+/// If no rule matches, prompts, resources and calls of read-only tools of [trusted](crate::HostBuilder::trust) servers are
 /// allowed, and the user is asked about all other actions.
 ///
 /// ```
@@ -188,9 +188,10 @@ impl Policy {
         }
         let read_only = ToolAnnotations::default().with_read_only_hint(true);
         let is_harmless = action.is_trusted && has_annotations(action.tool, &read_only);
-        let effect = match is_harmless {
-            true => Effect::Allow,
-            false => Effect::Ask,
+        let effect = match action.kind {
+            ActionKind::Prompt | ActionKind::Resource => Effect::Allow,
+            _ if is_harmless => Effect::Allow,
+            _ => Effect::Ask,
         };
         (effect, false)
     }

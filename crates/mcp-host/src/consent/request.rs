@@ -72,6 +72,20 @@ pub enum ConsentAction {
         /// The arguments, as they are sent.
         arguments: Value,
     },
+    /// The application gets a prompt.
+    #[non_exhaustive]
+    GetPrompt {
+        /// The name that the server gives the prompt.
+        name: String,
+        /// The arguments, as they are sent.
+        arguments: Vec<(String, String)>,
+    },
+    /// The application reads or watches a resource.
+    #[non_exhaustive]
+    ReadResource {
+        /// The URI, as it is sent.
+        uri: String,
+    },
     /// The server sends a request to the model.
     #[non_exhaustive]
     SamplingRequest {
@@ -130,6 +144,19 @@ impl fmt::Display for ConsentRequest {
                         "\nThe definition differs from the one that was approved before. It is now: {definition}"
                     )?;
                 }
+            }
+            ConsentAction::GetPrompt { name, arguments } => {
+                write!(text, "use the prompt {name:?} of the server {server:?}")?;
+                let values = arguments.iter();
+                let values: Vec<_> = values
+                    .map(|(name, value)| format!("{name:?}: {value:?}"))
+                    .collect();
+                if !values.is_empty() {
+                    write!(text, " with {{{}}}", values.join(", "))?;
+                }
+            }
+            ConsentAction::ReadResource { uri } => {
+                write!(text, "read the resource {uri:?} of the server {server:?}")?;
             }
             ConsentAction::SamplingRequest { params, depth } => {
                 write_sampling(&mut text, server, params, *depth)?;

@@ -15,7 +15,7 @@ use super::{Host, Servers};
 use crate::config::{Config, ConfigError, Variables};
 use crate::consent::{ApprovalStore, AuditLog, Consent, Gate, Policy, UntrustedSources};
 use crate::coordinate::{Coordination, ElicitationHandler, Model, Roots, ServerLimits};
-use crate::supervise::{Connector, ProgressHandler, RestartPolicy, ToolListCache};
+use crate::supervise::{Connector, ListCache, ProgressHandler, RestartPolicy};
 
 /// Number of servers that start at the same time.
 const MAX_STARTS: usize = 8;
@@ -29,7 +29,7 @@ pub struct HostBuilder {
     connectors: BTreeMap<String, Box<dyn Connector>>,
     trusted: HashSet<String>,
     trusts_project: bool,
-    cache: Option<ToolListCache>,
+    cache: Option<ListCache>,
     restart: RestartPolicy,
     gate: Option<Gate>,
     coordination: Coordination,
@@ -96,7 +96,7 @@ impl HostBuilder {
     }
 
     /// Sets the cache of tool lists. Default: none.
-    pub fn tool_list_cache(mut self, cache: ToolListCache) -> Self {
+    pub fn list_cache(mut self, cache: ListCache) -> Self {
         self.cache = Some(cache);
         self
     }

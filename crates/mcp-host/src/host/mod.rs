@@ -1,7 +1,9 @@
 //! Many supervised servers as one value.
 
 mod builder;
+mod items;
 mod long_results;
+mod mentions;
 mod names;
 mod reload;
 mod starter;
@@ -17,8 +19,10 @@ use mcp_protocol::{read_lock, write_lock};
 use serde_json::Value;
 
 pub use builder::HostBuilder;
+pub use items::{HostPrompt, HostResource, HostResourceTemplate};
 use long_results::LongResults;
 pub(crate) use long_results::READ_RESULT;
+pub use mentions::Mention;
 pub use names::model_name;
 pub use reload::ConfigChanges;
 
@@ -117,7 +121,7 @@ impl Host {
         let (mut tools, mut names) = (Vec::new(), HashSet::new());
         for (server_name, server) in &*self.0.read() {
             let list = server.client.tools();
-            for tool in list.tools.iter() {
+            for tool in list.items.iter() {
                 if let Origin::Config { config, .. } = &server.origin
                     && !config.shows_tool(&tool.name)
                 {
@@ -192,17 +196,9 @@ impl Host {
             let server = server.name().to_owned();
             return HostError::Unavailable { server, state };
         }
-        let likeness = |known: &str| strsim::jaro_winkler(name, known);
-        let mut similar: Vec<_> = tools
-            .iter()
-            .map(|tool| (likeness(&tool.name), &tool.name))
-            .collect();
-        similar.retain(|(likeness, _)| *likeness >= MIN_LIKENESS);
-        similar.sort_by(|one, other| other.0.total_cmp(&one.0));
-        let similar = similar.into_iter().take(MAX_SIMILAR);
         HostError::UnknownTool {
             name: name.to_owned(),
-            similar: similar.map(|(_, name)| name.clone()).collect(),
+            similar: most_similar(name, tools.iter().map(|tool| tool.name.as_str())),
         }
     }
 
@@ -236,7 +232,7 @@ impl Host {
         roots.map(|roots| roots.change(change)).is_some()
     }
 
-    /// Completes when no server is starting or needs consent: each one is connected, off, failed, or
+    /// Completes when no server is starting or needs consent: each one is connected and was asked for its lists, or is off, has failed or
     /// waits for a restart.
     pub async fn settled(&self) {
         for server in self.servers() {
@@ -245,6 +241,7 @@ impl Host {
                     !matches!(state, ServerState::Starting | ServerState::NeedsConsent)
                 })
                 .await;
+            server.listed_once().await;
         }
     }
 
@@ -252,6 +249,16 @@ impl Host {
     pub async fn close(&self) {
         stop_all(self.servers()).await;
     }
+}
+
+/// Returns the names that are most like `name`.
+fn most_similar<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let likeness = |known: &'a str| (strsim::jaro_winkler(name, known), known);
+    let mut similar: Vec<_> = known.map(likeness).collect();
+    similar.retain(|(likeness, _)| *likeness >= MIN_LIKENESS);
+    similar.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let similar = similar.into_iter().take(MAX_SIMILAR);
+    similar.map(|(_, name)| name.to_owned()).collect()
 }
 
 /// Closes connections at the same time.

@@ -1,4 +1,6 @@
-//! Names of tools that are unique among all servers.
+//! Names of tools, prompts and resources that are unique among all servers.
+
+use std::fmt::Write as _;
 
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
@@ -31,6 +33,30 @@ pub fn model_name(server: &str, tool: &str) -> String {
     let hash = HEXLOWER.encode(&hash.finalize()[..4]);
     let length = plain.len().min(MAX_LENGTH - HASH_LENGTH);
     format!("{}_{hash}", &plain[..length])
+}
+
+/// Returns the name of a prompt for a person: `mcp__server__prompt`, with the rules of [`model_name`].
+pub(super) fn prompt_name(server: &str, prompt: &str) -> String {
+    format!("mcp__{}", model_name(server, prompt))
+}
+
+/// Returns the name of a resource for a person: `server:uri`. In the name of the server, colons, spaces and other characters that are not
+/// part of a word are escaped as in a URI, so that the first colon is its end.
+pub(super) fn resource_name(server: &str, uri: &str) -> String {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let mut name = String::with_capacity(server.len() + 1 + uri.len());
+    for c in server.chars() {
+        if is_part(c) {
+            name.push(c);
+            continue;
+        }
+        for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+            let _ = write!(name, "%{byte:02X}");
+        }
+    }
+    name.push(':');
+    name.push_str(uri);
+    name
 }
 
 /// Replaces other characters with `_`.
@@ -89,6 +115,14 @@ mod tests {
         let hashed = model_name("a b", "c");
         let tool = hashed.strip_prefix("a_b__").unwrap();
         assert_ne!(model_name("a_b", tool), hashed);
+    }
+
+    #[test]
+    fn the_first_colon_of_a_resource_name_is_the_end_of_its_server() {
+        assert_eq!(resource_name("git", "file:///a b"), "git:file:///a b");
+        assert_eq!(resource_name("a:b c%é", "x:1"), "a%3Ab%20c%25é:x:1");
+        assert_ne!(resource_name("a", "b:c"), resource_name("a:b", "c"));
+        assert_eq!(prompt_name("git", "commit"), "mcp__git__commit");
     }
 
     #[test]

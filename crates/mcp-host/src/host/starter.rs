@@ -11,7 +11,7 @@ use crate::consent::{Gate, LaunchPlan, ServerGate};
 use crate::coordinate::{Handlers, Roots};
 use crate::supervise::nesting::RunningCalls;
 use crate::supervise::{
-    Connector, ProgressHandler, RestartPolicy, StderrLog, SupervisedClient, ToolListCache,
+    Connector, ListCache, ProgressHandler, RestartPolicy, StderrLog, SupervisedClient,
 };
 
 /// A started server.
@@ -41,7 +41,7 @@ pub(super) struct Starter {
     pub(super) trusted: HashSet<String>,
     /// Whether servers of the opened folder are treated like servers of the user.
     pub(super) trusts_project: bool,
-    pub(super) cache: Option<ToolListCache>,
+    pub(super) cache: Option<ListCache>,
     pub(super) restart: RestartPolicy,
     pub(super) gate: Arc<Gate>,
     /// Whether connections and calls need permission of `gate`.
@@ -131,7 +131,7 @@ impl Starter {
         }
         if let Some(cache) = &self.cache {
             let key = plan.as_ref().map(|plan| plan.cache_key());
-            builder = builder.tool_list_cache(cache.clone(), key.unwrap_or_default());
+            builder = builder.list_cache(cache.clone(), key.unwrap_or_default());
         }
         if let Some(config) = plan.as_ref().map(|plan| plan.written()) {
             if !config.is_enabled {

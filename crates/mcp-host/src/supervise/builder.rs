@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcp_client::{ClientBuilder, Progress, Root};
 use tokio::sync::{Semaphore, watch};
 
-use super::catalog::{ToolList, ToolListCache};
+use super::catalog::{ListCache, Lists, ServerCache};
 use super::connector::Connector;
 use super::nesting::RunningCalls;
 use super::permission::Permission;
@@ -22,7 +22,7 @@ use super::{Handle, ProgressHandler, SupervisedClient};
 pub struct SupervisedBuilder {
     name: String,
     settings: Settings,
-    cache: Option<ToolListCache>,
+    cache: Option<ListCache>,
     fingerprint: String,
     wait_timeout: Duration,
     call_timeout: Option<Duration>,
@@ -63,7 +63,7 @@ impl SupervisedBuilder {
         self
     }
 
-    /// Sets the maximum time of a start, and of listing the tools. Default 30 s.
+    /// Sets the maximum time of a start, and of each list of the server. Default 30 s.
     pub fn start_timeout(mut self, timeout: Duration) -> Self {
         self.settings.start_timeout = timeout;
         self
@@ -81,9 +81,9 @@ impl SupervisedBuilder {
         self
     }
 
-    /// Sets the cache of the tool list. Default: none. `fingerprint` distinguishes servers with the same name; see
+    /// Sets the cache of the server's lists. Default: none. `fingerprint` distinguishes servers with the same name; see
     /// [`ServerConfig::fingerprint`](crate::ServerConfig::fingerprint).
-    pub fn tool_list_cache(mut self, cache: ToolListCache, fingerprint: impl Into<String>) -> Self {
+    pub fn list_cache(mut self, cache: ListCache, fingerprint: impl Into<String>) -> Self {
         self.cache = Some(cache);
         self.fingerprint = fingerprint.into();
         self
@@ -137,12 +137,10 @@ impl SupervisedBuilder {
     }
 
     /// Starts the server in the background and returns at once. Must be called within a tokio
-    /// runtime. Before it returns, it reads only the file of the [cache](Self::tool_list_cache).
+    /// runtime. Before it returns, it reads only the files of the [cache](Self::list_cache).
     pub fn start(mut self) -> SupervisedClient {
         let key = format!("{}\0{}", self.name, self.fingerprint);
-        self.settings.cache = self.cache.map(|cache| (cache, key));
-        let cached = self.settings.cache.as_ref();
-        let cached = cached.and_then(|(cache, key)| cache.load(key));
+        self.settings.cache = self.cache.map(|cache| ServerCache::new(cache, key));
         let published = Arc::new(Published {
             state: watch::Sender::new(match self.is_enabled {
                 true => ServerState::Starting,
@@ -150,7 +148,7 @@ impl SupervisedBuilder {
             }),
             client: watch::Sender::new(None),
             closing: watch::Sender::new(None),
-            tools: watch::Sender::new(ToolList::stale(cached.unwrap_or_default())),
+            lists: Lists::new(self.settings.cache.as_ref()),
             stderr: StderrLog::default(),
         });
         let (goal, receiver) = watch::channel(Goal {

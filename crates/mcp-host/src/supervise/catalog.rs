@@ -1,4 +1,4 @@
-//! The tools of a server, and the cache that has them before the server is started.
+//! The lists of a server, and the cache that has them before the server is started.
 
 use std::fs;
 use std::io::{self, Read};
@@ -6,86 +6,178 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use data_encoding::HEXLOWER;
-use mcp_types::Tool;
+use mcp_types::{Prompt, Resource, ResourceTemplate, Tool};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use tokio::sync::watch;
 
 use crate::replace_file::replace_file;
 
-/// The tools of one server. Cloning is cheap.
-#[derive(Debug, Clone)]
+/// The tools, prompts, resources or resource templates of one server. Cloning is cheap.
+#[derive(Debug)]
 #[non_exhaustive]
-pub struct ToolList {
-    /// The tools, in the order of the server.
-    pub tools: Arc<[Arc<Tool>]>,
+pub struct ItemList<T> {
+    /// The items, in the order of the server.
+    pub items: Arc<[Arc<T>]>,
     /// Whether the list is from the cache or from a connection that has ended.
     pub is_stale: bool,
 }
 
-impl ToolList {
-    pub(super) fn fresh(tools: Vec<Tool>) -> Self {
+impl<T> ItemList<T> {
+    pub(super) fn fresh(items: Vec<T>) -> Self {
         Self {
-            tools: tools.into_iter().map(Arc::new).collect(),
+            items: items.into_iter().map(Arc::new).collect(),
             is_stale: false,
         }
     }
 
-    pub(super) fn stale(tools: Vec<Tool>) -> Self {
+    fn stale(items: Vec<T>) -> Self {
         Self {
             is_stale: true,
-            ..Self::fresh(tools)
+            ..Self::fresh(items)
+        }
+    }
+}
+
+impl<T> Clone for ItemList<T> {
+    fn clone(&self) -> Self {
+        Self {
+            items: Arc::clone(&self.items),
+            is_stale: self.is_stale,
+        }
+    }
+}
+
+impl ItemList<Tool> {
+    /// Returns the tool with this name.
+    pub fn find(&self, name: &str) -> Option<&Arc<Tool>> {
+        self.items.iter().find(|tool| tool.name == name)
+    }
+}
+
+/// Number of lists of a server.
+const LISTS: usize = 4;
+
+/// What a server offers.
+#[derive(Debug)]
+pub(super) struct Lists {
+    pub(super) tools: watch::Sender<ItemList<Tool>>,
+    pub(super) prompts: watch::Sender<ItemList<Prompt>>,
+    pub(super) resources: watch::Sender<ItemList<Resource>>,
+    pub(super) templates: watch::Sender<ItemList<ResourceTemplate>>,
+    /// Number of lists that the server was not asked for, or has not returned, since its last start.
+    pub(super) pending: watch::Sender<usize>,
+}
+
+impl Lists {
+    /// Creates the lists of a server that is not connected.
+    pub(super) fn new(cache: Option<&ServerCache>) -> Self {
+        fn stale<T: DeserializeOwned>(
+            cache: Option<&ServerCache>,
+            kind: &str,
+        ) -> watch::Sender<ItemList<T>> {
+            let cached = cache.and_then(|cache| cache.load(kind));
+            watch::Sender::new(ItemList::stale(cached.unwrap_or_default()))
+        }
+        Self {
+            tools: stale(cache, TOOLS),
+            prompts: stale(cache, PROMPTS),
+            resources: stale(cache, RESOURCES),
+            templates: stale(cache, TEMPLATES),
+            pending: watch::Sender::new(0),
         }
     }
 
-    /// Returns the tool with this name.
-    pub fn find(&self, name: &str) -> Option<&Arc<Tool>> {
-        self.tools.iter().find(|tool| tool.name == name)
+    /// Notes that a new connection has listed nothing so far.
+    pub(super) fn begin(&self) {
+        self.pending.send_replace(LISTS);
+    }
+
+    pub(super) fn mark_stale(&self) {
+        self.tools.send_modify(|list| list.is_stale = true);
+        self.prompts.send_modify(|list| list.is_stale = true);
+        self.resources.send_modify(|list| list.is_stale = true);
+        self.templates.send_modify(|list| list.is_stale = true);
     }
 }
 
-/// A folder with the last known tools of each server. A host shows them at once, marked as stale,
-/// while the server starts. Several processes can share the folder.
+/// A folder with the last known tools, prompts, resources and resource templates of each server. A host shows them at once, marked as
+/// stale, while the server starts. Several processes can share the folder.
 #[derive(Debug, Clone)]
-pub struct ToolListCache {
+pub struct ListCache {
     folder: PathBuf,
 }
 
-/// Maximum size of the tools of one server, in the cache and in memory.
-pub(super) const MAX_CATALOG_BYTES: usize = 8 << 20;
+/// Maximum size of each list of one server, in the cache and in memory.
+pub(super) const MAX_LIST_BYTES: usize = 8 << 20;
+
+/// The kinds of lists in the cache.
+pub(super) const TOOLS: &str = "";
+pub(super) const PROMPTS: &str = "prompts";
+pub(super) const RESOURCES: &str = "resources";
+pub(super) const TEMPLATES: &str = "resourceTemplates";
 
 #[derive(Serialize, Deserialize)]
-struct CachedTools<T> {
-    tools: T,
+struct CachedList<T> {
+    /// Files of earlier versions have only tools.
+    #[serde(alias = "tools")]
+    items: T,
 }
 
-impl ToolListCache {
+impl ListCache {
     /// Creates a cache in this folder, which is created when the first list is stored.
     pub fn dir(folder: impl Into<PathBuf>) -> Self {
         let folder = folder.into();
         Self { folder }
     }
+}
 
-    fn path(&self, key: &str) -> PathBuf {
-        self.folder
-            .join(format!("{}.json", HEXLOWER.encode(&Sha256::digest(key))))
+/// The part of a cache that belongs to one server.
+#[derive(Debug, Clone)]
+pub(super) struct ServerCache {
+    cache: ListCache,
+    key: String,
+}
+
+impl ServerCache {
+    pub(super) fn new(cache: ListCache, key: String) -> Self {
+        Self { cache, key }
     }
 
-    /// Returns the stored tools. A damaged file counts as missing.
-    pub(super) fn load(&self, key: &str) -> Option<Vec<Tool>> {
+    fn path(&self, kind: &str) -> PathBuf {
+        let mut hash = Sha256::new_with_prefix(&self.key);
+        if kind != TOOLS {
+            hash.update([0]);
+            hash.update(kind);
+        }
+        let name = HEXLOWER.encode(&hash.finalize());
+        self.cache.folder.join(format!("{name}.json"))
+    }
+
+    /// Returns the stored list of this kind. A damaged file counts as missing.
+    fn load<T: DeserializeOwned>(&self, kind: &str) -> Option<Vec<T>> {
         let mut bytes = Vec::new();
-        let file = fs::File::open(self.path(key)).ok()?;
-        file.take(MAX_CATALOG_BYTES as u64 + 1)
+        let file = fs::File::open(self.path(kind)).ok()?;
+        file.take(MAX_LIST_BYTES as u64 + 1)
             .read_to_end(&mut bytes)
             .ok()?;
-        let cached: CachedTools<Vec<Tool>> = mcp_jsonrpc::decode_document(&bytes).ok()?;
-        Some(cached.tools)
+        let cached: CachedList<Vec<T>> = mcp_jsonrpc::decode_document(&bytes).ok()?;
+        Some(cached.items)
     }
 
-    /// Replaces the stored tools. Blocks.
-    pub(super) fn store(&self, key: &str, tools: &[Arc<Tool>]) -> io::Result<()> {
-        let tools: Vec<&Tool> = tools.iter().map(AsRef::as_ref).collect();
-        let text = serde_json::to_vec(&CachedTools { tools })?;
-        fs::create_dir_all(&self.folder)?;
-        replace_file(&self.path(key), &text, false)
+    /// Replaces the stored list, or removes it if it is empty. Blocks.
+    pub(super) fn store<T: Serialize>(&self, kind: &str, items: &[Arc<T>]) -> io::Result<()> {
+        let path = self.path(kind);
+        if items.is_empty() {
+            return match fs::remove_file(path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            };
+        }
+        let items: Vec<&T> = items.iter().map(AsRef::as_ref).collect();
+        let text = serde_json::to_vec(&CachedList { items })?;
+        fs::create_dir_all(&self.cache.folder)?;
+        replace_file(&path, &text, false)
     }
 }

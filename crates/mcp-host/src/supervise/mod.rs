@@ -3,12 +3,14 @@
 mod builder;
 mod catalog;
 mod connector;
+mod items;
 pub(crate) mod nesting;
 pub(crate) mod orphans;
 mod permission;
 mod restart;
 mod state;
 mod stderr;
+mod subscription;
 mod task;
 
 use std::fmt;
@@ -24,15 +26,17 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 pub use builder::SupervisedBuilder;
-pub use catalog::{ToolList, ToolListCache};
+pub use catalog::{ItemList, ListCache};
 pub use connector::Connector;
 use nesting::RunningCalls;
-pub(crate) use permission::Permission;
+pub(crate) use permission::{Item, Permission};
 pub use restart::RestartPolicy;
 pub use state::ServerState;
 pub use stderr::StderrLog;
+pub use subscription::{ResourceChange, ResourceSubscription};
 use task::{Goal, Published};
 
+use crate::consent::ActionKind;
 use crate::error::HostError;
 
 /// A client of one server that is connected again when its connection ends. Cloning returns another
@@ -101,16 +105,16 @@ impl SupervisedClient {
     }
 
     /// Returns the tools that are known now, without waiting.
-    pub fn tools(&self) -> ToolList {
-        self.0.published.tools.borrow().clone()
+    pub fn tools(&self) -> ItemList<Tool> {
+        self.0.published.lists.tools.borrow().clone()
     }
 
     /// Completes when the tools were replaced or became stale, for example to update a menu.
     ///
     /// # Cancel safety
     /// Cancel safe.
-    pub async fn tools_changed(&self) -> ToolList {
-        let mut tools = self.0.published.tools.subscribe();
+    pub async fn tools_changed(&self) -> ItemList<Tool> {
+        let mut tools = self.0.published.lists.tools.subscribe();
         tools.borrow_and_update();
         // The sender is part of this handle, so waiting does not fail.
         let _ = tools.changed().await;
@@ -214,10 +218,10 @@ impl SupervisedClient {
             };
             let (server, tool_name) = (self.name().to_owned(), name.to_owned());
             if !source.is_closed() {
-                let tool = tool_name;
                 return Err(HostError::Call {
                     server,
-                    tool,
+                    kind: ActionKind::CallTool,
+                    name: tool_name,
                     source,
                 });
             }
@@ -239,15 +243,20 @@ impl SupervisedClient {
     /// Returns a call with the timeouts and the progress handler of the host.
     fn prepared(&self, client: &Client, name: &str, arguments: Value) -> ToolCall {
         let mut call = client.call_tool(name, arguments);
-        if let Some(idle) = self.0.call_timeout {
-            let total = Timeouts::default().total.max(idle);
-            call = call.timeouts(Timeouts::new(idle, total));
+        if let Some(timeouts) = self.timeouts() {
+            call = call.timeouts(timeouts);
         }
         if let Some(handler) = self.0.on_progress.clone() {
             let (server, tool) = (Arc::clone(&self.0.name), name.to_owned());
             call = call.on_progress(move |progress| handler(&server, &tool, &progress));
         }
         call
+    }
+
+    /// Returns the timeouts of requests, if they are not those of the client.
+    fn timeouts(&self) -> Option<Timeouts> {
+        let idle = self.0.call_timeout?;
+        Some(Timeouts::new(idle, Timeouts::default().total.max(idle)))
     }
 
     /// Waits until the tools of a new connection are listed, because a list from the cache may be
@@ -309,7 +318,8 @@ impl Permitted {
         }
         let denied = |reason| HostError::Denied {
             server: server.to_owned(),
-            tool: name.to_owned(),
+            kind: ActionKind::CallTool,
+            name: name.to_owned(),
             reason,
         };
         if self.changes > Self::MAX_CHANGES {

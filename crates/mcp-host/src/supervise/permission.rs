@@ -1,12 +1,55 @@
-//! Permission to connect to a server and to call its tools.
+//! Permission to connect to a server, to call its tools, and to use its prompts and resources.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use mcp_client::CallToolResult;
-use mcp_client::types::Tool;
+use mcp_client::types::{CompletionReference, Prompt, Tool};
 use mcp_protocol::BoxFuture;
 use serde_json::Value;
+
+use crate::consent::ActionKind;
+
+/// A prompt or resource that the host requests from a server.
+pub(crate) enum Item<'a> {
+    Prompt {
+        name: &'a str,
+        /// The prompt in the list of the server.
+        prompt: Option<&'a Prompt>,
+        arguments: &'a [(String, String)],
+    },
+    /// A resource that is read or watched.
+    Resource { uri: &'a str, is_listed: bool },
+    /// Values for an argument of a prompt, or for a variable of a resource template.
+    Completion { reference: &'a CompletionReference },
+}
+
+impl Item<'_> {
+    pub(crate) fn kind(&self) -> ActionKind {
+        match self {
+            Self::Prompt { .. }
+            | Self::Completion {
+                reference: CompletionReference::Prompt(_),
+            } => ActionKind::Prompt,
+            _ => ActionKind::Resource,
+        }
+    }
+
+    /// Returns the name of the prompt, or the URI of the resource or template.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Prompt { name, .. } => name,
+            Self::Resource { uri, .. } => uri,
+            Self::Completion {
+                reference: CompletionReference::Prompt(prompt),
+            } => &prompt.name,
+            Self::Completion {
+                reference: CompletionReference::Resource(template),
+            } => &template.uri,
+            Self::Completion { .. } => "",
+        }
+    }
+}
 
 /// A permission, which decides what a supervised client may do. An error is the reason for a denial.
 pub(crate) trait Permission: Send + Sync + 'static {
@@ -22,6 +65,12 @@ pub(crate) trait Permission: Send + Sync + 'static {
         tool: &'a Arc<Tool>,
         arguments: &'a Value,
     ) -> BoxFuture<'a, Result<(), String>>;
+
+    /// Decides about a prompt or a resource.
+    fn fetch<'a>(&'a self, item: &'a Item<'a>) -> BoxFuture<'a, Result<(), String>>;
+
+    /// Receives whether the server has returned a prompt or resource that was permitted. Must be called before a model gets it.
+    fn fetched(&self, item: &Item<'_>, started: Instant, is_ok: bool);
 
     /// Receives the result of a call that was permitted.
     fn called(

@@ -5,11 +5,12 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_client::{Client, ClientBuilder, Error, Root};
+use mcp_client::{ChangedList, Client, ClientBuilder, Error, ErrorCode, Root};
+use serde::Serialize;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::catalog::{MAX_CATALOG_BYTES, ToolList, ToolListCache};
+use super::catalog::{self, ItemList, Lists, MAX_LIST_BYTES, ServerCache};
 use super::connector::{AnyTransport, Connector};
 use super::permission::Permission;
 use super::restart::{Failures, RestartPolicy, random};
@@ -20,7 +21,7 @@ use super::stderr::StderrLog;
 /// not answer must not delay the others.
 const START_TURN: Duration = Duration::from_millis(100);
 
-/// Delay before the tools are listed again after a change notification.
+/// Delay before a list is requested again after a change notification.
 const CHANGE_DELAY: Duration = Duration::from_millis(50);
 
 /// The state that the application has requested.
@@ -36,7 +37,7 @@ pub(super) struct Published {
     pub(super) client: watch::Sender<Option<Client>>,
     /// The connection before a restart.
     pub(super) closing: watch::Sender<Option<Client>>,
-    pub(super) tools: watch::Sender<ToolList>,
+    pub(super) lists: Lists,
     pub(super) stderr: StderrLog,
 }
 
@@ -45,8 +46,7 @@ pub(super) struct Settings {
     pub(super) client: ClientBuilder,
     pub(super) restart: RestartPolicy,
     pub(super) start_timeout: Duration,
-    /// The cache, and the key of this server.
-    pub(super) cache: Option<(ToolListCache, String)>,
+    pub(super) cache: Option<ServerCache>,
     /// Decides whether the host may connect and call tools; `None` allows everything.
     pub(super) permission: Option<Arc<dyn Permission>>,
     /// Permits of simultaneous starts.
@@ -96,7 +96,7 @@ pub(super) async fn run(
                 Err(ended) => ended,
             };
             published.client.send_replace(None);
-            published.tools.send_modify(|list| list.is_stale = true);
+            published.lists.mark_stale();
             pause(&published, &settings, &mut failures, ended).await;
         };
         let changed = tokio::select! {
@@ -105,7 +105,7 @@ pub(super) async fn run(
         };
         let client = published.client.send_replace(None);
         let client = published.closing.send_replace(None).or(client);
-        published.tools.send_modify(|list| list.is_stale = true);
+        published.lists.mark_stale();
         failures = Failures::default();
         is_permitted = false;
         if changed.is_err() {
@@ -166,7 +166,7 @@ async fn permit(
 /// Connects and stays until the connection ends.
 async fn connected(published: &Published, settings: &Settings) -> Ended {
     published.state.send_replace(ServerState::Starting);
-    let changed = Arc::new(Notify::new());
+    let changed = Arc::new(Changed::default());
     let mut roots = settings.roots.clone();
     let client = match connect(published, settings, &changed, &mut roots).await {
         Ok(client) => client,
@@ -189,32 +189,184 @@ async fn connected(published: &Published, settings: &Settings) -> Ended {
     }
 }
 
-/// Lists the tools now, after each change, and again after a failure.
+/// The lists that have changed since they were requested.
+#[derive(Default)]
+struct Changed {
+    tools: Notify,
+    prompts: Notify,
+    resources: Notify,
+    templates: Notify,
+}
+
+impl Changed {
+    fn notify(&self, list: ChangedList) {
+        match list {
+            ChangedList::Tools => self.tools.notify_one(),
+            ChangedList::Prompts => self.prompts.notify_one(),
+            ChangedList::Resources => {
+                self.resources.notify_one();
+                self.templates.notify_one();
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Requests all lists now, each again after a change, and again after a failure.
 async fn keep_listed(
     published: &Published,
     settings: &Settings,
     client: &Client,
-    changed: &Notify,
+    changed: &Changed,
 ) -> Infallible {
-    let mut failures = 0_u32;
-    loop {
-        let state = list(published, settings, client).await;
-        let is_listed = state == ServerState::Ready;
-        published.state.send_replace(state);
-        let retry = async {
-            match is_listed {
-                true => std::future::pending().await,
-                false => sleep(settings.restart.wait(failures, random())).await,
-            }
-        };
-        tokio::select! {
-            () = changed.notified() => sleep(CHANGE_DELAY).await,
-            () = retry => {}
+    let lists = &published.lists;
+    lists.begin();
+    let keeper = Keeper {
+        settings,
+        pending: &lists.pending,
+    };
+    // Without its tools, a server is connected, but a call may be refused.
+    let tools_listed = |failure: Option<String>| {
+        published.state.send_replace(match failure {
+            None => ServerState::Ready,
+            Some(reason) => ServerState::Degraded {
+                reason: reason.into(),
+            },
+        });
+    };
+    let failed = |failure: Option<String>| {
+        if let Some(reason) = failure {
+            tracing::warn!(reason, "a list of a server is out of date");
         }
-        failures = match is_listed {
-            true => 0,
-            false => failures.saturating_add(1),
+    };
+    let (never, ..) = tokio::join!(
+        keeper.keep(
+            catalog::TOOLS,
+            &lists.tools,
+            &changed.tools,
+            || client.list_tools(),
+            tools_listed
+        ),
+        keeper.keep(
+            catalog::PROMPTS,
+            &lists.prompts,
+            &changed.prompts,
+            || client.list_prompts(),
+            failed
+        ),
+        keeper.keep(
+            catalog::RESOURCES,
+            &lists.resources,
+            &changed.resources,
+            || client.list_resources(),
+            failed
+        ),
+        keeper.keep(
+            catalog::TEMPLATES,
+            &lists.templates,
+            &changed.templates,
+            || client.list_resource_templates(),
+            failed
+        ),
+    );
+    never
+}
+
+/// Keeps the lists of one connection up to date.
+struct Keeper<'a> {
+    settings: &'a Settings,
+    pending: &'a watch::Sender<usize>,
+}
+
+impl Keeper<'_> {
+    /// Keeps one list up to date. `listed` receives the reason of each failure, and `None` after each success.
+    async fn keep<T, F>(
+        &self,
+        kind: &'static str,
+        list: &watch::Sender<ItemList<T>>,
+        changed: &Notify,
+        request: impl Fn() -> F,
+        listed: impl Fn(Option<String>),
+    ) -> Infallible
+    where
+        T: Serialize + Send + Sync + 'static,
+        F: IntoFuture<Output = Result<Vec<T>, Error>>,
+    {
+        let (mut failures, mut is_first) = (0_u32, true);
+        loop {
+            let requested = self.request(kind, request()).await;
+            let is_listed = requested.is_ok();
+            match requested {
+                Ok(items) => {
+                    let items = ItemList::fresh(items);
+                    list.send_replace(items.clone());
+                    self.store(kind, items);
+                    listed(None);
+                }
+                Err(reason) => {
+                    list.send_modify(|list| list.is_stale = true);
+                    listed(Some(reason));
+                }
+            }
+            if std::mem::take(&mut is_first) {
+                self.pending.send_modify(|pending| *pending -= 1);
+            }
+            let retry = async {
+                match is_listed {
+                    true => std::future::pending().await,
+                    false => sleep(self.settings.restart.wait(failures, random())).await,
+                }
+            };
+            tokio::select! {
+                () = changed.notified() => sleep(CHANGE_DELAY).await,
+                () = retry => {}
+            }
+            failures = match is_listed {
+                true => 0,
+                false => failures.saturating_add(1),
+            };
+        }
+    }
+
+    /// Requests a list. What the server does not offer is empty.
+    async fn request<T>(
+        &self,
+        kind: &str,
+        request: impl IntoFuture<Output = Result<Vec<T>, Error>>,
+    ) -> Result<Vec<T>, String> {
+        let start_timeout = self.settings.start_timeout;
+        match timeout(start_timeout, request).await {
+            Ok(Ok(items)) => Ok(items),
+            Ok(Err(Error::Unsupported { .. })) => Ok(Vec::new()),
+            // Some servers declare a feature and do not have all of its methods.
+            Ok(Err(Error::Rejected(error)))
+                if error.code == ErrorCode::METHOD_NOT_FOUND && kind != catalog::TOOLS =>
+            {
+                Ok(Vec::new())
+            }
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(_) => {
+                let kind = if kind == catalog::TOOLS {
+                    "tools"
+                } else {
+                    kind
+                };
+                Err(format!(
+                    "no list of {kind} within {start_timeout:?} (start_timeout)"
+                ))
+            }
+        }
+    }
+
+    fn store<T: Serialize + Send + Sync + 'static>(&self, kind: &'static str, list: ItemList<T>) {
+        let Some(cache) = self.settings.cache.clone() else {
+            return;
         };
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = cache.store(kind, &list.items) {
+                tracing::warn!(%error, "a list of a server cannot be cached");
+            }
+        });
     }
 }
 
@@ -234,7 +386,7 @@ async fn announce(client: &Client, roots: Option<watch::Receiver<Vec<Root>>>) ->
 async fn connect(
     published: &Published,
     settings: &Settings,
-    changed: &Arc<Notify>,
+    changed: &Arc<Changed>,
     roots: &mut Option<watch::Receiver<Vec<Root>>>,
 ) -> Result<Client, Ended> {
     let permit = match &settings.starts {
@@ -253,8 +405,8 @@ async fn connect(
     }
     let client = client
         .connect_timeout(settings.start_timeout)
-        .max_list_bytes(MAX_CATALOG_BYTES)
-        .on_change(move |_| changed.notify_one());
+        .max_list_bytes(MAX_LIST_BYTES)
+        .on_change(move |list| changed.notify(list));
     let mut connecting = pin!(client.connect(AnyTransport(transport)));
     let connected = match timeout(START_TURN, &mut connecting).await {
         Ok(connected) => connected,
@@ -264,35 +416,4 @@ async fn connect(
         }
     };
     connected.map_err(|error| Ended::failed(error.to_string()))
-}
-
-/// Lists the tools, publishes and stores them. Returns the new state.
-async fn list(published: &Published, settings: &Settings, client: &Client) -> ServerState {
-    let listed = match timeout(settings.start_timeout, client.list_tools()).await {
-        Ok(Ok(tools)) => Ok(tools),
-        Ok(Err(Error::Unsupported { .. })) => Ok(Vec::new()),
-        Ok(Err(error)) => Err(error.to_string()),
-        Err(_) => Err(format!(
-            "no tool list within {:?} (start_timeout)",
-            settings.start_timeout
-        )),
-    };
-    let tools = match listed {
-        Ok(tools) => ToolList::fresh(tools),
-        Err(reason) => {
-            published.tools.send_modify(|list| list.is_stale = true);
-            let reason = reason.into();
-            return ServerState::Degraded { reason };
-        }
-    };
-    published.tools.send_replace(tools.clone());
-    if let Some((cache, key)) = settings.cache.clone() {
-        let store = move || cache.store(&key, &tools.tools);
-        tokio::task::spawn_blocking(move || {
-            if let Err(error) = store() {
-                tracing::warn!(%error, "the tools of a server cannot be cached");
-            }
-        });
-    }
-    ServerState::Ready
 }

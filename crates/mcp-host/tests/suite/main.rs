@@ -4,6 +4,7 @@
 mod attacks;
 mod config;
 mod consent;
+mod context;
 mod coordinate;
 mod formats;
 mod model;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcp_client::types::ToolAnnotations;
 use mcp_client::{ErrorObject, Revision};
 use mcp_host::{
-    Config, ConfigFormat, Host, HostError, ServerState, SupervisedClient, ToolListCache, Variables,
+    Config, ConfigFormat, Host, HostError, ListCache, ServerState, SupervisedClient, Variables,
 };
 use mcp_server::middleware::{Next, Request};
 use mcp_server::{Server, Tool};
@@ -16,8 +16,8 @@ use tokio::sync::Notify;
 
 use crate::support::{Folder, Killable, client, server};
 
-fn names(list: &mcp_host::ToolList) -> Vec<&str> {
-    list.tools.iter().map(|tool| tool.name.as_str()).collect()
+fn names(list: &mcp_host::ItemList<mcp_client::types::Tool>) -> Vec<&str> {
+    list.items.iter().map(|tool| tool.name.as_str()).collect()
 }
 
 #[tokio::test(start_paused = true)]
@@ -240,7 +240,7 @@ async fn tools_of_the_last_run_are_there_at_once() {
     let start = |tool: &'static str| {
         let connector = Killable::default().connector(move |_| Some(server([tool.to_owned()])));
         SupervisedClient::builder("one", client(), connector)
-            .tool_list_cache(ToolListCache::dir(&folder.0), "")
+            .list_cache(ListCache::dir(&folder.0), "")
             .start()
     };
     let first = start("before");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_client::{Transport, TransportError};
-use mcp_host::{Config, Host, ServerConfig, ServerState, StderrLog, ToolListCache};
+use mcp_host::{Config, Host, ListCache, ServerConfig, ServerState, StderrLog};
 use mcp_transport_stdio::duplex;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -17,7 +17,7 @@ fn script(text: &str) -> ServerConfig {
     ServerConfig::stdio("/bin/sh", ["-c", text])
 }
 
-fn thirty(cache: &ToolListCache) -> Host {
+fn thirty(cache: &ListCache) -> Host {
     let mut config = Config::new();
     for number in 0..10 {
         config = config.with_server(format!("a-silent{number}"), script("sleep 1000"));
@@ -30,7 +30,7 @@ fn thirty(cache: &ToolListCache) -> Host {
     }
     let mut host = Host::builder(client())
         .servers(config)
-        .tool_list_cache(cache.clone());
+        .list_cache(cache.clone());
     for number in 0..5 {
         let fine = Killable::default().connector(|_| Some(server(["echo".to_owned()])));
         host = host
@@ -99,7 +99,7 @@ async fn fine_servers(host: &Host) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn five_fine_servers_do_not_wait_for_the_others() {
     let folder = Folder::new("thirty");
-    let cache = ToolListCache::dir(&folder.0);
+    let cache = ListCache::dir(&folder.0);
     let host = thirty(&cache);
     fine_servers(&host).await;
     assert!(

@@ -1,0 +1,127 @@
+//! Prompts and resources in a text that a person types.
+
+use std::ops::Range;
+
+use super::Host;
+use super::names::resource_name;
+
+/// A prompt or resource that a person names in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Mention {
+    /// `/mcp__server__prompt` at the beginning of the text.
+    #[non_exhaustive]
+    Prompt {
+        /// The name for [`Host::get_prompt`].
+        name: String,
+        /// The rest of the text, without spaces around it.
+        rest: String,
+    },
+    /// `@server:uri`, or `@"server:uri"` for a URI with spaces that no list has.
+    #[non_exhaustive]
+    Resource {
+        /// The name of the server.
+        server: String,
+        /// The URI.
+        uri: String,
+        /// The place in the text, in bytes.
+        range: Range<usize>,
+    },
+}
+
+/// Maximum number of mentions in a text.
+const MAX_MENTIONS: usize = 100;
+
+impl Host {
+    /// Returns the prompts and resources that a text names, in their order, at most 100.
+    ///
+    /// A prompt is a command at the beginning, such as `/mcp__git__commit fix the typo`, with the [name](super::HostPrompt::name) of a known
+    /// prompt. A resource is `@server:uri` at the beginning of a word, with the name of a server of this host; see
+    /// [`HostResource::name`](super::HostResource::name). Its URI is the longest one in the server's list with which the text goes on, such as
+    /// `@git:file:///a b.txt`. Without such a URI, the URI ends before the next white space, or before punctuation and brackets at the end of
+    /// the word.
+    pub fn mentions(&self, text: &str) -> Vec<Mention> {
+        let mut mentions = Vec::new();
+        if let Some(command) = text.trim_start().strip_prefix('/') {
+            let (name, rest) = command
+                .split_once(char::is_whitespace)
+                .unwrap_or((command, ""));
+            if self.prompts().iter().any(|prompt| prompt.name == name) {
+                mentions.push(Mention::Prompt {
+                    name: name.to_owned(),
+                    rest: rest.trim().to_owned(),
+                });
+            }
+        }
+        let mut resources: Vec<String> = self.resources().into_iter().map(|one| one.name).collect();
+        resources.sort_by_key(|name| std::cmp::Reverse(name.len()));
+        let servers: Vec<(String, String)> = self
+            .servers()
+            .iter()
+            .map(|server| (resource_name(server.name(), ""), server.name().to_owned()))
+            .collect();
+        let mut from = 0;
+        while let Some(at) = text[from..].find('@').map(|at| from + at) {
+            from = at + 1;
+            let is_word = text[..at].chars().next_back().is_none_or(begins_word);
+            let found = is_word.then(|| named(&text[from..], &resources, &servers));
+            let Some((server, uri, length)) = found.flatten() else {
+                continue;
+            };
+            mentions.push(Mention::Resource {
+                server,
+                uri,
+                range: at..from + length,
+            });
+            from += length;
+            if mentions.len() >= MAX_MENTIONS {
+                break;
+            }
+        }
+        mentions
+    }
+}
+
+/// Returns whether a word can begin after this character. Letters and digits before `@` are part of a mail address.
+fn begins_word(before: char) -> bool {
+    !before.is_alphanumeric() && !matches!(before, '_' | '-' | '.' | '+')
+}
+
+/// Returns the server, the URI and the length of the name with which a text begins.
+fn named(
+    text: &str,
+    resources: &[String],
+    servers: &[(String, String)],
+) -> Option<(String, String, usize)> {
+    let (inner, quotes) = match text.strip_prefix('"') {
+        Some(quoted) => (&quoted[..quoted.find('"')?], 2),
+        None => (text, 0),
+    };
+    let (prefix, server) = servers
+        .iter()
+        .find(|(prefix, _)| inner.starts_with(prefix))?;
+    let uri = &inner[prefix.len()..];
+    let end = match quotes {
+        0 => {
+            let listed = resources.iter().filter(|name| name.starts_with(prefix));
+            let ends = |name: &&String| {
+                let rest = inner.strip_prefix(name.as_str());
+                rest.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+            };
+            match listed.into_iter().find(ends) {
+                Some(name) => name.len() - prefix.len(),
+                None => word_end(uri),
+            }
+        }
+        _ => uri.len(),
+    };
+    let uri = &uri[..end];
+    (!uri.is_empty()).then(|| (server.clone(), uri.to_owned(), prefix.len() + end + quotes))
+}
+
+/// Returns the end of the first word, without punctuation and closing brackets at its end.
+fn word_end(text: &str) -> usize {
+    let word = text.split(char::is_whitespace).next().unwrap_or_default();
+    let is_after = |c: char| ".,;:!?)]}>'\"\u{2019}\u{201d}\u{bb}".contains(c);
+    word.trim_end_matches(is_after).len()
+}

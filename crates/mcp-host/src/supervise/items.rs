@@ -1,0 +1,172 @@
+//! Prompts, resources and completions of a supervised server.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use mcp_client::types::{
+    CompleteResult, Completion, CompletionReference, GetPromptResult, Prompt, ReadResourceResult,
+    Resource, ResourceTemplate,
+};
+use mcp_client::{Client, Error, Timeouts};
+use tokio::time::timeout;
+
+use super::SupervisedClient;
+use super::catalog::ItemList;
+use super::permission::Item;
+use crate::error::HostError;
+
+impl SupervisedClient {
+    /// Returns the prompts that are known now, without waiting.
+    pub fn prompts(&self) -> ItemList<Prompt> {
+        self.0.published.lists.prompts.borrow().clone()
+    }
+
+    /// Returns the resources that are known now, without waiting. A server can have others, which a template describes or a tool returns.
+    pub fn resources(&self) -> ItemList<Resource> {
+        self.0.published.lists.resources.borrow().clone()
+    }
+
+    /// Returns the resource templates that are known now, without waiting.
+    pub fn resource_templates(&self) -> ItemList<ResourceTemplate> {
+        self.0.published.lists.templates.borrow().clone()
+    }
+
+    /// Completes when each list of the connection was requested once, or the connection has ended.
+    pub(crate) async fn listed_once(&self) {
+        let mut pending = self.0.published.lists.pending.subscribe();
+        tokio::select! {
+            _ = pending.wait_for(|pending| *pending == 0) => {}
+            _ = self.wait_for(|state| !state.is_connected()) => {}
+        }
+    }
+
+    /// Returns the messages of a prompt, after waiting for the server as [`client`](Self::client) does. If the connection ends, the
+    /// request is repeated once on a new connection.
+    ///
+    /// # Errors
+    /// As [`client`](Self::client). [`HostError::Denied`] if a rule of the policy or the user denies it, and [`HostError::Call`] for all
+    /// other failures.
+    pub async fn get_prompt(
+        &self,
+        name: &str,
+        arguments: &[(String, String)],
+    ) -> Result<GetPromptResult, HostError> {
+        let prompts = self.prompts();
+        let prompt = prompts.items.iter().find(|prompt| prompt.name == name);
+        let item = Item::Prompt {
+            name,
+            prompt: prompt.map(Arc::as_ref),
+            arguments,
+        };
+        self.fetch(&item, async |client, timeouts| {
+            let call = client.get_prompt(name).arguments(arguments.iter().cloned());
+            match timeouts {
+                Some(timeouts) => call.timeouts(timeouts).await,
+                None => call.await,
+            }
+        })
+        .await
+    }
+
+    /// Reads a resource, after waiting for the server as [`client`](Self::client) does. If the connection ends, the request is repeated once
+    /// on a new connection.
+    ///
+    /// # Errors
+    /// As [`get_prompt`](Self::get_prompt).
+    pub async fn read_resource(&self, uri: &str) -> Result<ReadResourceResult, HostError> {
+        self.fetch(&self.resource_item(uri), async |client, timeouts| {
+            let call = client.read_resource(uri);
+            match timeouts {
+                Some(timeouts) => call.timeouts(timeouts).await,
+                None => call.await,
+            }
+        })
+        .await
+    }
+
+    /// Returns the resource with this URI, as the permission sees it.
+    pub(super) fn resource_item<'a>(&self, uri: &'a str) -> Item<'a> {
+        let listed = self.resources();
+        Item::Resource {
+            uri,
+            is_listed: listed.items.iter().any(|resource| resource.uri == uri),
+        }
+    }
+
+    /// Returns values for an argument of a prompt or a variable of a resource template, of which the user has typed the beginning
+    /// `value`. `resolved` has the values of the other arguments. A server without completions has no values.
+    ///
+    /// # Errors
+    /// As [`get_prompt`](Self::get_prompt). The user is not asked, but a rule that denies prompts or resources applies.
+    pub async fn complete(
+        &self,
+        reference: impl Into<CompletionReference>,
+        argument: &str,
+        value: &str,
+        resolved: &[(String, String)],
+    ) -> Result<CompleteResult, HostError> {
+        let reference = reference.into();
+        let item = Item::Completion {
+            reference: &reference,
+        };
+        let completed = self.fetch(&item, async |client, timeouts| {
+            let call = client.complete(reference.clone(), argument, value);
+            let call = call.resolved(resolved.iter().cloned());
+            let completed = match timeouts {
+                Some(timeouts) => call.timeouts(timeouts).await,
+                None => call.await,
+            };
+            match completed {
+                Err(Error::Unsupported { .. }) => {
+                    Ok(CompleteResult::new(Completion::new(Vec::new())))
+                }
+                completed => completed,
+            }
+        });
+        completed.await
+    }
+
+    /// Sends a request without side effects, and repeats it once if the connection ends.
+    pub(super) async fn fetch<T>(
+        &self,
+        item: &Item<'_>,
+        send: impl AsyncFn(&Client, Option<Timeouts>) -> Result<T, Error>,
+    ) -> Result<T, HostError> {
+        let (mut is_repeated, mut is_permitted) = (false, false);
+        loop {
+            let (client, mut connection) = self.connected().await?;
+            if let Some(permission) = self.0.permission.as_ref().filter(|_| !is_permitted) {
+                let permitted = permission.fetch(item).await;
+                permitted.map_err(|reason| HostError::Denied {
+                    server: self.name().to_owned(),
+                    kind: item.kind(),
+                    name: item.name().to_owned(),
+                    reason,
+                })?;
+                is_permitted = true;
+            }
+            let started = Instant::now();
+            let running = self.0.calls.start();
+            let fetched = send(&client, self.timeouts()).await;
+            drop(running);
+            if let Some(permission) = &self.0.permission {
+                permission.fetched(item, started, fetched.is_ok());
+            }
+            let source = match fetched {
+                Ok(fetched) => return Ok(fetched),
+                Err(source) => Box::new(source),
+            };
+            if is_repeated || !source.is_closed() {
+                return Err(HostError::Call {
+                    server: self.name().to_owned(),
+                    kind: item.kind(),
+                    name: item.name().to_owned(),
+                    source,
+                });
+            }
+            is_repeated = true;
+            // Otherwise, the request could be sent over this connection again.
+            let _ = timeout(self.0.wait_timeout, connection.changed()).await;
+        }
+    }
+}
