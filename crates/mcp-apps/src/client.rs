@@ -43,8 +43,8 @@ impl Extension for HostApps {
 
 /// The apps of one server.
 ///
-/// The host shows a [`View`] in a sandbox of another origin, with its [policy](View::content_security_policy). A tool call of the
-/// page goes through [`call_tool`](Self::call_tool), so that it reaches only the server of the page.
+/// The host shows a [`View`] in a sandbox of another origin, with its [policy](View::content_security_policy). The page calls
+/// tools with [`call_tool`](Self::call_tool), so it reaches only its own server.
 #[derive(Debug, Clone)]
 pub struct RemoteApps {
     client: Client,
@@ -95,7 +95,7 @@ impl RemoteApps {
         self
     }
 
-    /// Returns the metadata of a tool; default values if it has none.
+    /// Returns the metadata of a tool. Returns default values if the tool has no metadata.
     ///
     /// # Errors
     /// The metadata is malformed.

@@ -46,7 +46,7 @@ impl ToolUi {
         self
     }
 
-    /// Returns whether a host may offer the tool to the model.
+    /// Returns whether the host may list the tool for the model.
     pub fn is_for_model(&self) -> bool {
         self.is_for(&Visibility::Model)
     }
@@ -179,7 +179,7 @@ impl Permissions {
         *self == Self::default()
     }
 
-    /// Returns the features by their names in JSON and in the Permissions Policy of a browser.
+    /// Returns each feature with its names in JSON and in the Permissions Policy of a browser.
     pub(crate) fn features(&self) -> [(&'static str, &'static str, bool); 4] {
         [
             ("camera", "camera", self.camera),

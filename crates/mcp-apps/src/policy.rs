@@ -2,8 +2,8 @@
 
 use crate::{Csp, PageUi};
 
-/// Returns the value of `Content-Security-Policy`. It allows well-formed origins that the page declared; origins of this machine and IP
-/// addresses only with `allows_local`.
+/// Returns the value of `Content-Security-Policy`. The value allows the well-formed origins that the page declared. It allows
+/// origins of this machine and IP addresses only if `allows_local` is set.
 pub(crate) fn content_security_policy(ui: &PageUi, allows_local: bool) -> String {
     let none = Csp::default();
     let csp = ui.csp.as_ref().unwrap_or(&none);
@@ -51,8 +51,8 @@ fn sources(domains: &[String], allows_local: bool) -> String {
     sources.fold(String::new(), |all, domain| all + " " + domain)
 }
 
-/// Returns whether a text is an origin, perhaps for all subdomains. A server could otherwise add directives, or a keyword
-/// such as `'unsafe-eval'`. Origins without TLS are only those of this machine.
+/// Returns whether a text is an origin, perhaps for all subdomains. Without this check, a server could add directives, or a
+/// keyword such as `'unsafe-eval'`. An origin without TLS is accepted only if it is on this machine.
 fn is_origin(text: &str, allows_local: bool) -> bool {
     let Some((scheme, rest)) = text.split_once("://") else {
         return false;

@@ -86,8 +86,8 @@ impl<S> Page<S> {
         self
     }
 
-    /// Adds a tool that only the page calls, for example to load more data. For a client without apps, which would offer
-    /// it to the model, the tool does not exist.
+    /// Adds a tool that only the page calls, for example to load more data. A client that does not show apps would offer the tool
+    /// to the model, so such a client does not see the tool.
     ///
     /// The host enforces this, so the tool must check permissions like any other.
     #[must_use]
@@ -191,8 +191,9 @@ fn with_ui(meta: Option<Meta>, ui: &impl serde::Serialize) -> Meta {
     meta.unwrap_or_default().with(UI, ui)
 }
 
-/// Returns whether the client of this call shows apps: it declares the extension, and the revision is 2025-06-18 or later, because
-/// tools have no metadata before. Otherwise the user sees only the text of the result, so it should be complete.
+/// Returns whether the client of this call shows apps: it declares the extension, and the revision is 2025-06-18 or later. In
+/// older revisions, tools have no metadata. If this method returns `false`, the user sees only the text of the result, so the
+/// text should be complete.
 pub fn is_supported(cx: &Ctx) -> bool {
     supports_apps(cx.revision(), cx.client_capabilities())
 }
