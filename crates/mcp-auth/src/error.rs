@@ -112,8 +112,8 @@ impl Error {
         self.0.kind
     }
 
-    /// Returns whether the same request may succeed later, because a server was unreachable or too
-    /// busy, or because the user did not respond. Tokens are kept.
+    /// Returns whether the same request may succeed later, because a server was unreachable or too busy, or because the user did
+    /// not respond. The client keeps its tokens.
     pub fn is_temporary(&self) -> bool {
         matches!(self.0.kind, ErrorKind::Unavailable | ErrorKind::UserAgent)
     }

@@ -55,7 +55,7 @@ pub(crate) fn serialize<S: serde::Serializer>(secret: &Secret, out: S) -> Result
     out.serialize_str(secret.expose())
 }
 
-/// Like [`serialize`], for an optional secret.
+/// Serializes the text of an optional secret; see [`serialize`].
 #[cfg(feature = "client")]
 pub(crate) fn serialize_option<S: serde::Serializer>(
     secret: &Option<Secret>,

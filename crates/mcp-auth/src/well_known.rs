@@ -2,8 +2,8 @@
 
 use url::Url;
 
-/// Returns the URLs of a server's metadata if no challenge names one: for its path, then for its
-/// root.
+/// Returns the URLs to try if no challenge names the URL of the server's metadata: first for the path of the server, then for the
+/// root of its host.
 ///
 /// Specification: authorization, protected resource metadata discovery.
 #[cfg(feature = "client")]
@@ -44,8 +44,8 @@ pub(crate) fn canonical(server: &Url) -> String {
     url.as_str().trim_end_matches('/').to_owned()
 }
 
-/// Returns whether two texts name the same issuer: they are identical, or differ only in the slash of
-/// an empty path, which makes no other URL.
+/// Returns whether two texts name the same issuer: they are identical, or they differ only in the slash of an empty path. This
+/// slash does not change the meaning of a URL.
 ///
 /// Specification: RFC 8414, section 3.3; [RFC 3986, section
 /// 6.2.3](https://www.rfc-editor.org/rfc/rfc3986#section-6.2.3).

@@ -120,8 +120,8 @@ impl OAuthBuilder {
         self
     }
 
-    /// Does not request refresh tokens (`offline_access`). By default, the client requests them if
-    /// the authorization server supports them.
+    /// Makes the client request no refresh tokens (scope `offline_access`). By default, the client requests them if the
+    /// authorization server supports them.
     pub fn without_offline_access(mut self) -> Self {
         self.settings.offline = false;
         self
@@ -141,13 +141,13 @@ impl OAuthBuilder {
         self
     }
 
-    /// Sets the protected resource metadata of the server. It is not fetched then.
+    /// Sets the protected resource metadata of the server. The client then does not fetch it.
     pub fn resource_metadata(mut self, document: ResourceMetadata) -> Self {
         self.settings.presets.resource = Some(document);
         self
     }
 
-    /// Sets the metadata of the authorization server. It is not fetched then.
+    /// Sets the metadata of the authorization server. The client then does not fetch it.
     pub fn server_metadata(mut self, document: ServerMetadata) -> Self {
         self.settings.presets.server = Some(document);
         self
@@ -170,9 +170,9 @@ impl OAuthBuilder {
 
     shared_setters!();
 
-    /// Allows authorization servers in private networks if the MCP server itself is in a private network or on this machine, that is,
-    /// if the address in its URL, or every address of its host name, is private. The metadata of a public server then cannot direct
-    /// requests into the network of the user.
+    /// Allows authorization servers in private networks, but only if the MCP server itself is in a private network or on this
+    /// machine. This is the case if its URL contains a private address, or if its host name has only private addresses. The
+    /// metadata of a public server then cannot direct requests into the network of the user.
     pub fn allow_private_networks_for_private_server(mut self) -> Self {
         self.http_settings.private = PrivateNetworks::OfPrivateServer(Arc::default());
         self

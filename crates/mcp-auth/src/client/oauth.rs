@@ -31,10 +31,10 @@ pub struct OAuth {
 }
 
 impl OAuth {
-    /// Signs in now, before a message is rejected, even if there are tokens. Sends one request without
-    /// a token to the server first, because its challenge can name the metadata and the scopes. If a call
-    /// needed more scopes than the earlier tokens have, this sign-in requests them, too, unless the program
-    /// chooses the scopes ([`OAuthBuilder::scopes`](crate::client::OAuthBuilder::scopes)).
+    /// Signs in now, before a message is rejected, even if there are tokens. Sends one request without a token to the server
+    /// first, because its challenge can name the metadata and the scopes. If an earlier call needed more scopes than its token
+    /// had, this sign-in also requests these scopes, unless the program chooses the scopes
+    /// ([`OAuthBuilder::scopes`](crate::client::OAuthBuilder::scopes)).
     ///
     /// # Errors
     /// Returns an error if no token can be obtained.
@@ -59,9 +59,10 @@ impl OAuth {
         self.inner.remove_needed_scopes().await
     }
 
-    /// Asks the authorization server to revoke the tokens ([RFC 7009](https://www.rfc-editor.org/rfc/rfc7009)), so that the server no
-    /// longer accepts them. Returns whether it has revoked them: `false` if there are no tokens, or if the server cannot revoke tokens. Keeps
-    /// the tokens in memory and in the store; call [`sign_out`](Self::sign_out) next.
+    /// Asks the authorization server to revoke the tokens ([RFC 7009](https://www.rfc-editor.org/rfc/rfc7009)), so that the
+    /// server no longer accepts them. Returns whether the server has revoked them: `false` if there are no tokens, or if the
+    /// server cannot revoke tokens. This method keeps the tokens in memory and in the store; call [`sign_out`](Self::sign_out)
+    /// next.
     ///
     /// # Errors
     /// Returns an error if the authorization server cannot be discovered, has changed, or rejects the request.
@@ -245,8 +246,8 @@ impl OAuth {
         renewed.map(|()| AfterRefusal::SendAgain)
     }
 
-    /// Returns whether the rejected token was already requested with all of these scopes. Another
-    /// request would return the same token.
+    /// Returns whether the client had already requested all of these scopes for the rejected token. A new request would then
+    /// return the same token.
     fn has_asked_for(&self, scopes: Option<&Scopes>, used: Option<&Secret>) -> bool {
         let state = self.inner.state();
         let Some(tokens) = &state.tokens else {

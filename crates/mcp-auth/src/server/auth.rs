@@ -7,12 +7,11 @@ use super::identity::Identity;
 
 /// A handler parameter with the caller and its permissions.
 ///
-/// Over HTTP, it is the identity that [`RequireBearer`](super::RequireBearer) has verified; without
-/// the layer, the call is rejected, so that a missing layer cannot grant access. If the layer [accepts
-/// requests without a token](super::RequireBearerBuilder::allow_anonymous), the caller can be
-/// [anonymous](Self::is_anonymous): it has no identity and no scopes. Over stdio, it is
-/// the local user who started the server: it has no identity and all permissions. The same handler
-/// works for both.
+/// Over HTTP, the caller has the identity that the layer [`RequireBearer`](super::RequireBearer) has verified. Without this
+/// layer, the call is rejected, so that a missing layer cannot grant access. If the layer
+/// [accepts requests without a token](super::RequireBearerBuilder::allow_anonymous), the caller can be
+/// [anonymous](Self::is_anonymous): it has no identity and no scopes. Over stdio, the caller is the local user who started the
+/// server: it has no identity and all permissions. The same handler works over HTTP and over stdio.
 ///
 /// ```
 /// use mcp_auth::server::Auth;
@@ -82,8 +81,8 @@ impl Auth {
         self.identity().map(Identity::subject)
     }
 
-    /// Returns whether the caller has the scopes in `scope`, separated by spaces. Has no effect on
-    /// the response; use it in handlers that do less with fewer permissions.
+    /// Returns whether the caller has the scopes in `scope`, separated by spaces. Does not change the response. Use this method
+    /// in handlers that do less if the caller has fewer permissions.
     pub fn has(&self, scope: &str) -> bool {
         match &self.identity {
             Some(identity) => identity.has(scope),

@@ -21,7 +21,7 @@ pub(crate) const UNBOUND: &str = "the token is not bound to a key; send it as a 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scheme {
     Bearer,
-    /// The token is bound to a key, which signs a proof.
+    /// The token is bound to a key, and the request has a proof with a signature of this key.
     Dpop,
 }
 
@@ -42,7 +42,7 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// Rejects a token whose binding to a key of its client does not fit the scheme.
+    /// Rejects a bound token with the scheme `Bearer`, and an unbound token with the scheme `DPoP`.
     pub(crate) fn check_binding(self, scheme: Scheme) -> Result<(), Rejection> {
         match scheme {
             Scheme::Bearer if self.has("cnf") => Err(Rejection::invalid(BOUND)),
@@ -129,7 +129,7 @@ impl<'a> Claims<'a> {
         time.map(Some).ok_or_else(unreadable)
     }
 
-    /// Returns the scopes, from `scope`, or from `scp`, which some issuers use.
+    /// Returns the scopes, from the claim `scope`, or from the claim `scp` of some issuers.
     fn scopes(self) -> Result<String, Rejection> {
         let value = self.0.get("scope").or_else(|| self.0.get("scp"));
         let list: Option<Vec<&str>> = match value {

@@ -115,9 +115,9 @@ impl Identity {
         &self.0.claims
     }
 
-    /// Returns the principal that owns the sessions of this identity. It is the same for the same issuer,
-    /// subject and client. It is a digest, because principals are logged and stored. Store data of the
-    /// user under [`user`](Self::user) instead.
+    /// Returns the principal that owns the sessions of this identity. Identities with the same issuer, subject and client have
+    /// the same principal. The principal is a digest, because principals are logged and stored. Store data of the user under
+    /// [`user`](Self::user), not under the principal.
     pub fn principal(&self) -> Principal {
         match self.client() {
             None => Principal::new(self.user()),
@@ -142,7 +142,7 @@ impl Identity {
     }
 }
 
-/// The caller of a connection whose requests all have this identity, for tests of servers with
+/// A caller that has this identity in all requests of its connection, for tests of servers with
 /// `mcp_server::testing::TestClient::signed_in`.
 impl From<Identity> for Caller {
     fn from(identity: Identity) -> Self {
@@ -154,7 +154,7 @@ impl From<Identity> for Caller {
     }
 }
 
-/// The facts of a connection that has only an identity.
+/// The properties of a connection of which only the identity is known.
 struct IdentityFacts(Identity);
 
 impl TransportFacts for IdentityFacts {

@@ -74,7 +74,7 @@ pub fn static_tokens<T: Into<Secret>>(
 }
 
 impl StaticTokens {
-    /// Returns the identity of a token. Compares all tokens, whichever matches.
+    /// Returns the identity of a token. Always compares all tokens, so that the time does not depend on the token.
     fn identity(&self, token: &Secret) -> Option<&Identity> {
         let digest = sha256(token.expose());
         let mut found = None;

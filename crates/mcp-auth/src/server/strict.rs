@@ -1,7 +1,7 @@
 //! Unambiguous decoding: JSON without duplicate names, and canonical base64url.
 //!
-//! Parsers differ in how they treat duplicate names, so a token could mean one thing to its issuer
-//! and another to this server.
+//! Parsers treat duplicate names in different ways, so a token could have one meaning for its issuer and another meaning for this
+//! server.
 
 use data_encoding::BASE64URL_NOPAD;
 use mcp_jsonrpc::check_unique_members;

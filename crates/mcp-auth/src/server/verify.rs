@@ -34,7 +34,7 @@ pub trait Verify: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Identity, Rejection>>;
 
     /// Verifies a token that a client sent with a proof for its key; see [`Dpop`](super::Dpop). The claims of the identity must
-    /// contain the key, as `cnf.jkt`; the layer compares this key with the key of the proof. Default: calls
+    /// contain the thumbprint of the key, as `cnf.jkt`. The layer compares it with the key of the proof. Default: calls
     /// [`verify`](Self::verify).
     ///
     /// # Errors

@@ -31,7 +31,7 @@ pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
 pub(crate) struct Limits {
     /// Maximum size of a response body.
     pub(crate) max_response_bytes: usize,
-    /// From the first byte sent to the last byte read, redirects included.
+    /// The timeout of a request, from the first byte sent to the last byte read, redirects included.
     pub(crate) timeout: Duration,
     pub(crate) max_redirects: usize,
 }
@@ -193,8 +193,7 @@ impl Reply {
         self.status.is_server_error() || matches!(self.status.as_u16(), 408 | 425 | 429)
     }
 
-    /// Parses the body as JSON. A byte order mark is skipped, and of a repeated member the last one
-    /// counts.
+    /// Parses the body as JSON. Skips a byte order mark. If a member is repeated, the last value counts.
     pub(crate) fn json<T: serde::de::DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         let body = self
             .body

@@ -35,9 +35,9 @@ macro_rules! shared_setters {
             self
         }
 
-        /// Sets the HTTP client, a tower service, instead of the built-in one. The URL of a request
-        /// is checked before the service receives it. The service itself must reject addresses of
-        /// private networks after name resolution, and it must not follow redirects.
+        /// Sets the HTTP client, a tower service, which replaces the built-in client. The URL of a request is checked before the
+        /// service receives it. The service itself must reject addresses of private networks after name resolution, and it must
+        /// not follow redirects.
         pub fn service<S, B>(mut self, service: S) -> Self
         where
             S: tower_service::Service<

@@ -20,7 +20,7 @@ use crate::error::{Error, ErrorKind, quoted};
 pub(crate) struct UrlPolicy {
     /// The host of the server, which may have any address except metadata services.
     server_host: String,
-    /// Whether that host is this machine. Other hosts may then be this machine too.
+    /// Whether that host is this machine. If so, other hosts may be this machine too.
     local: bool,
     private: PrivateNetworks,
 }
@@ -31,8 +31,8 @@ pub(crate) enum PrivateNetworks {
     #[default]
     Forbidden,
     Allowed,
-    /// All hosts, if the server is in a private network or on this machine. The value is whether the address in the
-    /// server's URL, or every address in the last resolution of its name, is private.
+    /// All hosts, if the server is in a private network or on this machine. The value is `true` if the server's URL contains a
+    /// private address, or if the last resolution of its name returned only private addresses.
     #[cfg_attr(
         not(feature = "client"),
         expect(dead_code, reason = "only the client of one server knows its address")
@@ -110,8 +110,8 @@ impl UrlPolicy {
         }
     }
 
-    /// Records the addresses of a host. Only the addresses of the server matter. A server that also has a public
-    /// address is not in a private network.
+    /// Records the addresses of a host. Ignores all hosts except the server. A server that also has a public address is not in a
+    /// private network.
     pub(crate) fn observe(&self, host: &str, addresses: &[IpAddr]) {
         let PrivateNetworks::OfPrivateServer(is_private) = &self.private else {
             return;

@@ -21,7 +21,7 @@ pub(crate) struct DiscoveryResult {
     /// The metadata of the server; servers of 2025-03-26 have none.
     pub(crate) document: Option<ResourceMetadata>,
     pub(crate) server: ServerMetadata,
-    /// Whether `server` was published. Otherwise it has the default endpoints of 2025-03-26.
+    /// Whether `server` was published. If it was not, `server` has the default endpoints of 2025-03-26.
     pub(crate) is_published: bool,
 }
 

@@ -1,5 +1,4 @@
-//! Members of metadata documents that a sign-in can do without: `null` or another type counts as
-//! absent.
+//! Members of metadata documents that a sign-in does not need. A member that is `null` or has another type counts as absent.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;

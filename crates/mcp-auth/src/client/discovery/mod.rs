@@ -100,7 +100,7 @@ impl ServerMetadata {
         }
     }
 
-    /// Returns whether the document has what the sign-in of a user needs.
+    /// Returns whether the document has all members that the sign-in of a user needs.
     fn is_complete(&self) -> bool {
         self.authorization_endpoint.is_some()
             && self.token_endpoint.is_some()

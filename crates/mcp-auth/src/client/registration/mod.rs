@@ -106,7 +106,7 @@ impl AuthMethod {
 /// A client that is registered with one authorization server, in the form of the store.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Registration {
-    /// The client's credentials are sent to this issuer only. The store has it in the name.
+    /// The client's credentials are sent to this issuer only. In the store, the issuer is a part of the entry's name.
     #[serde(skip)]
     pub(crate) issuer: String,
     pub(crate) client_id: String,
@@ -114,7 +114,7 @@ pub(crate) struct Registration {
     pub(crate) secret: Option<Secret>,
     #[serde(skip)]
     pub(crate) key: Option<SigningKey>,
-    /// The authentication method of the registration. Without one, the server's metadata decides.
+    /// The authentication method of the registration. `None` if the server's metadata decides.
     #[serde(rename = "token_endpoint_auth_method")]
     pub(crate) method: Option<AuthMethod>,
     pub(crate) redirect_uri: Option<String>,
@@ -123,7 +123,7 @@ pub(crate) struct Registration {
     pub(crate) scopes: Option<Scopes>,
     /// Seconds since 1970.
     pub(crate) expires_at: Option<u64>,
-    /// Whether the last authorization request of this client was not answered: the authorization
+    /// Whether the authorization server did not respond to the last authorization request of this client. The authorization
     /// server may have forgotten the client.
     #[serde(default)]
     pub(crate) is_doubtful: bool,

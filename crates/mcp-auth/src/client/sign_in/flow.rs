@@ -116,7 +116,7 @@ impl Inner {
         Ok(self.identified(client))
     }
 
-    /// Binds the configured credentials to an issuer. They are never sent to another one.
+    /// Binds the configured credentials to an issuer. They are never sent to another issuer.
     fn bind_credentials(
         &self,
         credentials: &Credentials,
@@ -302,7 +302,7 @@ impl Inner {
         all
     }
 
-    /// Returns a key if tokens have to be bound to one.
+    /// Returns a key if the tokens have to be bound to a key.
     async fn dpop_key_for(
         &self,
         found: &DiscoveryResult,

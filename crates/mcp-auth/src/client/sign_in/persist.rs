@@ -94,7 +94,7 @@ impl Inner {
         format!("needed scopes {}", self.stored_name())
     }
 
-    /// Stores the scopes that a call needed, for the next sign-in. They belong to the issuer of the current tokens.
+    /// Stores the scopes that a call needed, for the next sign-in. The scopes belong to the issuer of the current tokens.
     pub(crate) async fn save_needed_scopes(&self, scopes: &Scopes) -> Result<(), Error> {
         let issuer = self
             .state()
@@ -147,8 +147,8 @@ impl Inner {
         Ok(Some(Registration { issuer, ..stored }))
     }
 
-    /// Removes a registration that the issuer does not know any more. Returns whether there was
-    /// one; configured credentials are not removed.
+    /// Removes a registration that the issuer does not know any more. Returns whether a registration was removed. Configured
+    /// credentials are not removed.
     pub(crate) async fn remove_client(&self, issuer: &str) -> Result<bool, Error> {
         self.state().clients.remove(issuer);
         let name = Self::client_name(issuer);

@@ -16,8 +16,8 @@ use crate::error::{Error, ErrorKind};
 use crate::scopes::Scopes;
 use crate::well_known::is_same_issuer;
 
-/// Maximum number of successive sign-ins without an accepted token, and of successive step-ups
-/// without a successful message.
+/// Maximum number of successive sign-ins after which no token is accepted, and of successive step-ups after which no message
+/// succeeds.
 const MAX_ATTEMPTS: u32 = 3;
 
 /// The lock for obtaining tokens; `None` while a task holds it.
@@ -30,7 +30,7 @@ pub(crate) enum RenewalReason {
     Requested {
         /// The challenge for a request without a token.
         challenge: Option<Challenge>,
-        /// The scopes that a call with earlier tokens needed, and the issuer of these tokens.
+        /// The scopes that a call with earlier tokens needed, and the issuer of those tokens.
         needed: Option<(String, Scopes)>,
     },
     /// The token has expired by the client's clock.
@@ -42,7 +42,7 @@ pub(crate) enum RenewalReason {
 }
 
 impl Inner {
-    /// Obtains new tokens, unless another caller obtained some since `used` was sent.
+    /// Obtains new tokens, unless another caller has obtained tokens since `used` was sent.
     ///
     /// # Cancel safety
     /// A renewal that has started continues without its caller, because a refresh token may be
@@ -130,8 +130,8 @@ impl Inner {
         self.save_tokens(tokens).await
     }
 
-    /// Adopts the stored tokens if they have not expired and differ from those in memory and from the rejected one.
-    /// Returns whether it has adopted them.
+    /// Adopts the tokens of the store if they have not expired, and if they differ from the tokens in memory and from the
+    /// rejected token. Returns whether the stored tokens were adopted.
     async fn adopt_stored_tokens(&self, used: Option<&Secret>) -> Result<bool, Error> {
         let stored = self.load_tokens().await?;
         let dpop_key = self.stored_dpop_key().await?;
@@ -155,8 +155,8 @@ impl Inner {
         Ok(true)
     }
 
-    /// Returns whether the refresh token may be used. A token that was just renewed and is rejected
-    /// is not renewed again.
+    /// Returns whether the refresh token may be used. If the server rejects a token that was just renewed, the token is not
+    /// renewed again.
     fn may_refresh(&self, tokens: &TokenSet, reason: &RenewalReason) -> bool {
         let is_untried = self.state().is_untried;
         tokens.refresh.is_some()
@@ -304,8 +304,7 @@ impl Refresh {
         }))
     }
 
-    /// Returns whether the server still names this issuer. An unreachable server counts as
-    /// unchanged.
+    /// Returns whether the server still names this issuer. If the server cannot be reached, returns `true`.
     async fn is_current(&self, issuer: &str) -> bool {
         let inner = &self.inner;
         let discovery = inner.discovery();

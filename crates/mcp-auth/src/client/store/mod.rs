@@ -35,10 +35,9 @@ pub trait TokenStore: Send + Sync + 'static {
     /// Returns an error if the store cannot be written.
     fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), Error>>;
 
-    /// Waits until no other user of the store, in this process or another, holds this lock. The
-    /// lock is held until it is dropped. Tokens are renewed under it, so that programs that share a
-    /// store do not use each other's refresh tokens. Default: no lock, for stores that are not
-    /// shared.
+    /// Waits until no other user of the store, in this process or another, holds this lock. The lock is held until it is dropped.
+    /// The client renews tokens while it holds this lock, so that two programs that share a store never use the same refresh
+    /// token. Default: no lock, for stores that are not shared.
     ///
     /// # Errors
     /// Returns an error if the lock is held by another user for too long.

@@ -35,7 +35,7 @@ pub(crate) struct TokenSet {
     pub(crate) refresh: Option<Secret>,
     /// Seconds since 1970.
     pub(crate) expires_at: Option<u64>,
-    /// The requested scopes, to which a step-up adds.
+    /// The requested scopes. A step-up adds scopes.
     #[serde(rename = "scope")]
     pub(crate) scopes: Scopes,
     /// The issuer, the server and the client of the tokens.

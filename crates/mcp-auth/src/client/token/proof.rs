@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind};
 
 pub(crate) const DPOP: HeaderName = HeaderName::from_static("dpop");
 const NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
-/// Maximum number of nonces: a sign-in has two servers, the others are left from earlier ones.
+/// Maximum number of nonces. A sign-in has two servers; the other nonces belong to earlier sign-ins.
 const MAX_NONCES: usize = 8;
 /// Maximum size of a nonce. Larger ones are ignored.
 const MAX_NONCE_BYTES: usize = 1_024;

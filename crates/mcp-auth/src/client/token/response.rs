@@ -21,8 +21,7 @@ pub(crate) struct TokenResponse {
     pub(crate) issued: Option<String>,
 }
 
-/// The members of a token response. Those that decide nothing count as absent if they have another
-/// type.
+/// The members of a token response. A member that is not needed counts as absent if it has another type.
 struct TokenResponseBody {
     access_token: Secret,
     token_type: Option<String>,
@@ -113,7 +112,7 @@ impl TokenError {
     }
 }
 
-/// Returns the error of a response that is not a success. `action` is what the server did not do.
+/// Returns the error of a response that is not a success. `action` names the operation that the server did not perform.
 pub(crate) fn check(url: &str, reply: &Reply, action: &str) -> Result<(), Error> {
     let status = reply.status;
     if reply.is_temporary() {
@@ -180,7 +179,7 @@ impl TokenResponse {
     }
 }
 
-/// Reads a number of seconds in any notation: a number, a text, or with a fraction.
+/// Reads a number of seconds: a JSON number, also with a fraction, or a number as text.
 pub(crate) fn seconds(value: &Value) -> Option<u64> {
     let text = value.as_str().map(str::to_owned);
     let text = text.unwrap_or_else(|| value.to_string());

@@ -36,8 +36,7 @@ pub trait UserAgent: Send + Sync + 'static {
 
 /// One trip of the user's browser to the authorization server and back.
 pub trait AuthorizationSession: Send + 'static {
-    /// Returns the URL that the authorization server redirects the browser to: `https`, or `http`
-    /// on this machine.
+    /// Returns the redirect URI: an `https` URL, or an `http` URL on this machine.
     fn redirect_uri(&self) -> &str;
 
     /// Opens the URL for the user and waits for the callback. Dropping the future aborts the

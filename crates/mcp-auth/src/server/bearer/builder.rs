@@ -16,8 +16,7 @@ use crate::server::audience::{Audience, public_url};
 use crate::server::dpop::Dpop;
 use crate::server::verify::Verify;
 
-/// Returns a builder for the protection of the server at this URL; the same as
-/// [`RequireBearer::builder`].
+/// Returns a builder for a layer that protects the server at this URL; the same as [`RequireBearer::builder`].
 pub fn require_bearer(resource: impl Into<String>, verifier: impl Verify) -> RequireBearerBuilder {
     RequireBearer::builder(resource, verifier)
 }
@@ -52,7 +51,7 @@ pub struct RequireBearerBuilder {
     servers: Vec<String>,
     scopes: Vec<String>,
     supported: Vec<String>,
-    /// The scopes of tools, which only the metadata name.
+    /// The scopes of tools, which appear only in the metadata.
     published: Vec<String>,
     implied: Vec<(String, String)>,
     name: Option<String>,
@@ -90,9 +89,8 @@ impl RequireBearerBuilder {
         self
     }
 
-    /// Adds the scopes that the tools of this server require to the metadata, in addition to those of
-    /// [`scope`](Self::scope) and [`scopes_supported`](Self::scopes_supported), so that clients and users know
-    /// which scopes exist.
+    /// Adds the scopes that the tools of this server require to the metadata, so that clients and users know which scopes exist.
+    /// The metadata also contains those of [`scope`](Self::scope) and [`scopes_supported`](Self::scopes_supported).
     pub fn scopes_of<S: Clone + Send + Sync + 'static>(
         mut self,
         server: &mcp_server::Server<S>,
@@ -125,9 +123,9 @@ impl RequireBearerBuilder {
     /// client can sign in and call again. Everything that requires no scope is public: lists, prompts, resources, and tools
     /// without a scope. A prompt or a resource requires a scope with [`Auth::require`](crate::server::Auth::require).
     ///
-    /// A session belongs to the principal that opened it, so a client that signs in during an anonymous session has to
-    /// open a new one. The client of this SDK opens a new session and returns an error for the call, which has not run
-    /// and can be repeated.
+    /// A session belongs to the principal that opened it, so a client that signs in during an anonymous session has to open a new
+    /// one. The client of this SDK opens a new session and returns an error for the call. The call has not run and can be
+    /// repeated.
     ///
     /// Default: requests without a token receive 401.
     pub fn allow_anonymous(mut self) -> Self {
@@ -144,8 +142,8 @@ impl RequireBearerBuilder {
     /// Builds the layer.
     ///
     /// # Errors
-    /// Returns an error if a URL is not `https` (or `http` on this machine), if a scope or a DPoP setting is invalid,
-    /// if there is no authorization server although the verifier
+    /// Returns an error if a URL is not `https` (or `http` on this machine), or if a scope or a DPoP setting is invalid. Also
+    /// returns an error if there is no authorization server although the verifier
     /// [needs one](Verify::needs_authorization_server), or if [`allow_anonymous`](Self::allow_anonymous) is combined with
     /// [`scope`](Self::scope).
     pub fn build(self) -> Result<RequireBearer, Error> {

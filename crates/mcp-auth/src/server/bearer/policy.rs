@@ -52,7 +52,7 @@ pub(super) struct Admission {
     scheme: Option<Scheme>,
     /// Whether the client needs a newer nonce.
     needs_nonce: bool,
-    /// When the token expires, if the request opens a stream that is not part of a call.
+    /// The expiry of the token, if the request opens a stream that is not part of a call.
     stream_end: Option<Instant>,
 }
 
@@ -70,7 +70,7 @@ impl Admission {
         }
     }
 
-    /// Returns the time at which the response has to end, if it is a stream that may outlive the token.
+    /// Returns the time at which the response has to end. `None` unless the response is a stream that may outlive the token.
     pub(super) fn stream_end<B>(&self, response: &Response<B>) -> Option<Instant> {
         self.stream_end.filter(|_| is_stream(response.headers()))
     }
@@ -86,7 +86,7 @@ impl Policy {
         }
     }
 
-    /// Verifies a request and returns its permissions; `None` for a request that needs none.
+    /// Verifies a request and returns its permissions; `None` for a request that needs no permissions.
     pub(super) async fn admit(&self, parts: &mut Parts) -> Result<Option<Admission>, Refused> {
         // Components in front of this layer must not set the identity.
         parts.extensions.remove::<Principal>();
@@ -177,8 +177,8 @@ impl Policy {
         all
     }
 
-    /// Returns the scopes of a challenge: those of every request, the missing ones, and the granted
-    /// ones, so that the new token keeps them.
+    /// Returns the scopes of a challenge: the scopes that every request needs, the missing scopes, and the granted scopes. The
+    /// new token then keeps the granted scopes.
     fn step_up(&self, granted: &Scopes, missing: &str) -> Refusal {
         let required = self.required.union(&Scopes::parse(missing));
         let mut room = MAX_REPEATED_BYTES;

@@ -39,7 +39,7 @@ pub(super) enum Refusal {
     /// The token lacks some of these scopes.
     Scope {
         required: Scopes,
-        /// The scopes of the challenge: the required ones and those that the token already has.
+        /// The scopes of the challenge: the required scopes and the scopes of the token.
         all: Scopes,
     },
     /// The token cannot be verified now.
@@ -52,14 +52,14 @@ pub(super) struct ChallengeContext<'a> {
     pub(super) metadata: &'a str,
     /// The scopes that every request requires.
     pub(super) scopes: &'a Scopes,
-    /// If the server accepts bound tokens.
+    /// The settings for bound tokens, if the server accepts them.
     pub(super) dpop: Option<&'a ProofChecker>,
     /// The scheme of the request; `None` if it has none.
     pub(super) scheme: Option<Scheme>,
 }
 
 impl ChallengeContext<'_> {
-    /// Returns the schemes to offer; an error belongs to the first one.
+    /// Returns the schemes to offer. The error is sent with the first scheme.
     fn schemes(&self, refusal: &Refusal) -> &'static [Scheme] {
         match (self.dpop, self.scheme) {
             (None, _) => &[Scheme::Bearer],
@@ -89,8 +89,7 @@ impl Refusal {
         }
     }
 
-    /// Returns the OAuth error code. A request without a token has none, because it is not an
-    /// error.
+    /// Returns the OAuth error code. A request without a token has no code, because it is not an error.
     fn code(&self) -> Option<&'static str> {
         match self {
             Self::Missing | Self::Anonymous(_) => None,
@@ -124,7 +123,7 @@ impl Refusal {
         }
     }
 
-    /// Sets `WWW-Authenticate`, with one value for each scheme, and perhaps `DPoP-Nonce`.
+    /// Sets `WWW-Authenticate`, with one value for each scheme, and `DPoP-Nonce` if the client needs a nonce.
     pub(super) fn challenge(&self, context: ChallengeContext<'_>, headers: &mut HeaderMap) {
         let schemes = context.schemes(self);
         headers.remove(WWW_AUTHENTICATE);

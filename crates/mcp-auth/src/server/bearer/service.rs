@@ -17,16 +17,15 @@ use super::policy::Policy;
 /// A tower layer that accepts only requests with a valid token and answers all others with a
 /// challenge.
 ///
-/// - A request without a token or with an invalid token receives 401 and a challenge that leads to
-///   the metadata; a request whose token lacks a scope receives 403 and the required scopes; a
-///   malformed request receives 400. If tokens cannot be verified now, the status is 503, not 401.
-///   With [`RequireBearerBuilder::allow_anonymous`], requests without a token are accepted too.
+/// - A request without a token or with an invalid token receives 401 and a challenge that leads to the metadata. A request whose
+///   token lacks a scope receives 403 and the required scopes. A malformed request receives 400. If tokens cannot be verified
+///   now, the status is 503, not 401. With [`RequireBearerBuilder::allow_anonymous`], requests without a token are accepted too.
 /// - The layer removes the `Authorization` header of an accepted request and adds a [`Principal`],
 ///   a [`Grant`] and an [`Identity`] to its extensions. Handlers do not see the token. Only an endpoint with
 ///   `ServerOptions::with_forwarding` sends it on, with its DPoP proof, to another process of the same server, which verifies
 ///   both again.
-/// - If a handler requires more scopes, with [`Tool::scope`] or [`Auth::require`], the response
-///   becomes 403 (401 if the request has no token) with the required scopes, unless it is already an event stream.
+/// - If a handler requires more scopes, with [`Tool::scope`] or [`Auth::require`], the response becomes 403 with the required
+///   scopes, or 401 if the request has no token. A response that is already an event stream does not change.
 /// - The [metadata](Metadata) is public.
 /// - A CORS preflight is forwarded, because it has no token and no effect. Place a CORS layer in
 ///   front of this one, so that pages can read the challenges too.
@@ -49,8 +48,7 @@ use super::policy::Policy;
 pub struct RequireBearer(pub(super) Arc<Policy>);
 
 impl RequireBearer {
-    /// Returns the metadata, for routers that mount it at its own paths. The protected service also
-    /// serves it.
+    /// Returns the metadata service, for routers that serve the metadata at separate paths. The protected service also serves it.
     pub fn metadata(&self) -> Metadata {
         self.0.metadata.clone()
     }

@@ -12,9 +12,8 @@ use super::refusal::Refusal;
 use crate::Secret;
 use crate::server::claims::Scheme;
 
-/// Removes the token from the request, so that the inner service does not see it. An endpoint can still forward the
-/// request with its token to another process of this server. The scheme `DPoP` is known only to servers
-/// that accept it.
+/// Removes the token from the request, so that the inner service does not see it. An endpoint can still forward the request with
+/// its token to another process of this server. Only servers that accept the scheme `DPoP` recognize it.
 pub(super) fn take(parts: &mut Parts, with_dpop: bool) -> Result<(Scheme, Secret), Refusal> {
     let in_query = names_token(parts.uri.query().unwrap_or_default());
     let mut values = parts.headers.get_all(AUTHORIZATION).iter();
@@ -49,7 +48,7 @@ pub(super) fn take(parts: &mut Parts, with_dpop: bool) -> Result<(Scheme, Secret
     Ok((scheme, token))
 }
 
-/// Returns whether the query has a token. RFC 6750, section 2.3 permits this, MCP forbids it.
+/// Returns whether the query has a token. RFC 6750, section 2.3, permits a token in the query; MCP forbids it.
 fn names_token(query: &str) -> bool {
     let mut pairs = query.split('&');
     pairs.any(|pair| pair.split('=').next() == Some("access_token"))

@@ -34,9 +34,9 @@ const WINDOW: Duration = Duration::from_secs(60);
 /// The settings with which a server accepts tokens that are bound to a key (DPoP), for
 /// [`RequireBearerBuilder::dpop`](super::RequireBearerBuilder::dpop).
 ///
-/// A client sends such a token with the scheme `DPoP` and a proof: a signature over the method, the URL, the token and the
-/// time of the request. The server accepts the request if the key of the proof is the one that the token is bound to
-/// (`cnf.jkt`), and if the proof was not used before. A bound token without a proof is rejected.
+/// A client sends such a token with the scheme `DPoP` and a proof: a signature over the method, the URL, the token and the time
+/// of the request. The server accepts the request if the token is bound to the key of the proof (`cnf.jkt`), and if the proof was
+/// not used before. The server rejects a bound token without a proof.
 ///
 /// The URL of a proof must be that of the request, with the scheme and authority of the protected server, or the URL of the
 /// protected server. A proxy in front of the server may therefore change the path only if clients use the URL of the
@@ -71,7 +71,7 @@ enum NonceKey {
 }
 
 impl Dpop {
-    /// Creates the default settings: bound tokens and other tokens are accepted, without nonces.
+    /// Creates the default settings: the server accepts bound tokens and other tokens, and requires no nonces.
     pub fn new() -> Self {
         Self {
             required: false,
@@ -210,7 +210,7 @@ pub(super) struct ProofChecker {
 pub(super) struct CheckedProof {
     proof: Proof,
     header: HeaderValue,
-    /// The ticket of the process that has forwarded the request.
+    /// The ticket from the process that has forwarded the request.
     ticket: Option<HeaderValue>,
     /// Whether the client needs a newer nonce soon.
     is_nonce_old: bool,

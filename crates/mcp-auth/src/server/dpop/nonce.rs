@@ -12,7 +12,7 @@ use crate::server::strict::decode_base64url;
 
 /// A new nonce begins after each period.
 const PERIOD: Duration = Duration::from_secs(60);
-/// How many periods a nonce is accepted after its own: 5 minutes together.
+/// Number of periods, after the period in which a nonce begins, in which the nonce is accepted: 5 minutes together.
 const MAX_AGE: u64 = 4;
 /// Minimum length of a key, in bytes.
 const MIN_KEY_BYTES: usize = 32;
@@ -23,7 +23,7 @@ pub(super) struct Nonces(Key);
 pub(super) enum NonceAge {
     /// The nonce of this period.
     New,
-    /// Accepted; the client should receive a new one.
+    /// The nonce is accepted, and the client should receive a newer nonce.
     Old,
     /// Missing, forged or too old.
     Invalid,

@@ -17,7 +17,7 @@ use crate::server::audience::Audience;
 use crate::server::jwt::{Algorithm, Key};
 use crate::server::strict::{decode_base64url, parse_object};
 
-/// Maximum size of a proof, in bytes. One with an RSA key of 8,192 bits has about 3,000.
+/// Maximum size of a proof, in bytes. A proof with an RSA key of 8,192 bits has about 3,000.
 const MAX_PROOF_BYTES: usize = 8 << 10;
 /// Maximum size of the identifier of a proof, in bytes.
 const MAX_ID_BYTES: usize = 1_024;
@@ -139,7 +139,7 @@ impl Proof {
         }
     }
 
-    /// Returns how long the proof will be accepted.
+    /// Returns for how much longer the proof will be accepted.
     pub(super) fn lifetime(&self, now: SystemTime, window: Duration) -> Duration {
         let end = self.issued().unwrap_or_default() + window.as_secs_f64();
         let left = Duration::try_from_secs_f64(end - seconds(now)).unwrap_or_default();

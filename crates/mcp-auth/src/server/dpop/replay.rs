@@ -11,7 +11,7 @@ use tokio::time::Instant;
 /// Default number of proofs in a [`MemoryReplayCache`].
 const CAPACITY: usize = 262_144;
 
-/// One key may take up to this part of a [`MemoryReplayCache`].
+/// The part of the entries that one key may use, of a [`MemoryReplayCache`].
 const SHARE: usize = 4;
 
 /// A store of the proofs that were used, so that a server does not accept a proof twice.
@@ -54,8 +54,8 @@ pub trait ReplayCache: Send + Sync + 'static {
 
 /// A replay cache in the memory of this process.
 ///
-/// It holds up to 262,144 proofs, which take about 70 MB, and up to a quarter of that for one key. It does not forget a proof
-/// early: if it is full, further proofs are rejected until older ones have expired.
+/// The cache contains up to 262,144 proofs, which take about 70 MB. The proofs of one key take at most a quarter of the cache. It
+/// does not forget a proof early: if it is full, further proofs are rejected until older ones have expired.
 pub struct MemoryReplayCache {
     capacity: usize,
     used: Mutex<Used>,
@@ -65,7 +65,7 @@ pub struct MemoryReplayCache {
 struct Used {
     /// With the time of expiry.
     ids: HashMap<Arc<str>, Instant>,
-    /// In the order of insertion, with the key. Contains removed ids too, until they expire.
+    /// The ids in the order of insertion, each with its key. Removed ids remain here until they expire.
     expiries: VecDeque<(Instant, Box<str>, Arc<str>)>,
     per_key: HashMap<Box<str>, usize>,
 }
@@ -76,8 +76,8 @@ impl MemoryReplayCache {
         Self::with_capacity(CAPACITY)
     }
 
-    /// Creates a cache for this number of proofs. For a client to send requests without interruption, the number must be
-    /// at least its requests per second, times twice the [window](super::Dpop::window) in seconds, times 4.
+    /// Creates a cache for this number of proofs. A client can send requests without interruption if the number is at least 8 ×
+    /// (requests per second of this client) × ([window](super::Dpop::window) in seconds).
     pub fn with_capacity(proofs: usize) -> Self {
         Self {
             capacity: proofs.max(SHARE),

@@ -1,8 +1,8 @@
 //! Tickets for the proofs of forwarded requests.
 //!
-//! A process that forwards a request has already stored its proof as used, and the process that receives the request verifies
-//! it again. A ticket permits the receiver to accept this proof once more. It is random. The common replay cache stores a
-//! digest of the ticket and its proof, and the entry is removed when the ticket is used.
+//! A process that forwards a request has already stored its proof as used. The process that receives the request verifies the
+//! proof again. A ticket, which is a random value, permits the receiver to accept this proof once more. The common replay cache
+//! stores a digest of the ticket and the proof. The receiver removes the entry when it uses the ticket.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,8 +62,8 @@ impl AcceptedProof {
         Ok(ticket)
     }
 
-    /// Returns the identifier of a ticket in the cache. It has no space, so it differs from that of each proof, which is a digest,
-    /// a space and a text.
+    /// Returns the identifier of a ticket in the cache. The identifier of a proof is a digest, a space and a text. The identifier
+    /// of a ticket has no space, so the two never collide.
     fn ticket_id(&self, ticket: &str) -> String {
         sha256(&format!("ticket {} {ticket}", self.id))
     }

@@ -62,9 +62,8 @@ impl IntrospectionBuilder {
         self
     }
 
-    /// Accepts introspection responses without an audience. Use it only with an issuer that reports
-    /// a token as active solely to the server it was issued for; with any other issuer, tokens for
-    /// other servers would be accepted.
+    /// Accepts introspection responses without an audience. Use this setting only if the issuer reports a token as active only to
+    /// the server that the token was issued for. With any other issuer, this server would accept tokens for other servers.
     pub fn audience_optional(mut self) -> Self {
         self.require_audience = false;
         self

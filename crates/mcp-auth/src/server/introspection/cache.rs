@@ -31,7 +31,7 @@ const MAX_CONCURRENT: usize = 32;
 const BURST: f64 = 1_000.0;
 /// Number of requests to the issuer that can start in each second.
 const PER_SECOND: f64 = 100.0;
-/// How long a request waits for its turn.
+/// How long a request waits until it may be sent to the issuer.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The result of an introspection.
@@ -47,7 +47,7 @@ type CacheEntry = Arc<AsyncMutex<Option<(IntrospectionResult, Instant)>>>;
 
 pub(crate) struct Cache {
     entries: Mutex<HashMap<String, CacheEntry>>,
-    /// One permit for each request to the issuer.
+    /// The permits for concurrent requests to the issuer.
     requests: Semaphore,
     rate: Mutex<Rate>,
     ttl: Duration,
@@ -133,8 +133,8 @@ impl Cache {
     }
 }
 
-/// Removes expired entries. If there are none, removes one entry without waiting requests: that of a
-/// token that is not active, if there are such entries. Forged tokens do not displace active ones.
+/// Removes expired entries. If no entry has expired, removes one entry that no request waits for, preferably the entry of an
+/// inactive token. Forged tokens therefore do not displace active tokens.
 fn evict(entries: &mut HashMap<String, CacheEntry>) -> Result<(), Error> {
     let now = Instant::now();
     let is_idle = |entry: &CacheEntry| Arc::strong_count(entry) == 1;

@@ -32,9 +32,8 @@ use crate::web::{FORM, HttpClient, Reply, basic_authorization, redacted};
 
 /// A verifier that asks the issuer about each token.
 ///
-/// The response is validated like the claims of a signed token: issuer, audience, expiry, and the binding to a key, for which
-/// see [`Dpop`](super::Dpop). Results are cached, so a revoked token is accepted for at most one more
-/// minute.
+/// The response is validated like the claims of a signed token: issuer, audience, expiry, and the binding to a key (see
+/// [`Dpop`](super::Dpop)). Results are cached, so a revoked token is accepted for at most one more minute.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), mcp_auth::server::Error> {
@@ -208,8 +207,8 @@ impl IntrospectionClient {
     }
 }
 
-/// Returns whether the issuer does not support introspection of this type of token: RFC 7009,
-/// section 2.2.1, which some issuers apply here too.
+/// Returns whether the issuer reports that it does not support introspection of this type of token. Some issuers use the error of
+/// RFC 7009, section 2.2.1, here too.
 fn is_unsupported(reply: &Reply) -> bool {
     let error = parse_object(&reply.body).and_then(|mut body| body.shift_remove("error"));
     reply.status == StatusCode::BAD_REQUEST

@@ -65,7 +65,7 @@ impl JwtBuilder {
         self
     }
 
-    /// Sets the keys. No keys are fetched then.
+    /// Sets the keys. The verifier then fetches no keys.
     pub fn keys(mut self, keys: Jwks) -> Self {
         self.static_keys = Some(keys);
         self

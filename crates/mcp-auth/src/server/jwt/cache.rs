@@ -1,9 +1,8 @@
 //! The cache of an issuer's keys.
 //!
-//! Concurrent requests share one fetch. Keys older than `ttl` are still used while new ones are
-//! fetched in the background, so an issuer may be unreachable for hours without an effect. A token
-//! with an unknown key may mean that the issuer has a new key, or that the token is forged: such
-//! tokens cause at most one fetch per minute.
+//! Concurrent requests share one fetch. Keys older than `ttl` are still used while newer keys are fetched in the background. An
+//! issuer may therefore be unreachable for hours without an effect. If a token names an unknown key, the issuer has a new key, or
+//! the token is forged. Such tokens cause at most one fetch per minute.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -100,7 +99,7 @@ impl State {
         (age < lifetimes.max_stale).then_some((keys, age < lifetimes.ttl))
     }
 
-    /// Returns the last error while the backoff lasts.
+    /// Returns the error of the last fetch, if it is too early for another fetch.
     fn recent_failure(&self) -> Option<&Error> {
         let (error, since) = self.failure.as_ref()?;
         (since.elapsed() < BACKOFF).then_some(error)
@@ -152,8 +151,7 @@ impl Cache {
         self.fetch(turn).await
     }
 
-    /// Fetches the keys again because a token names an unknown key; `None` if the last such fetch
-    /// is too recent.
+    /// Fetches the keys again because a token names an unknown key. Returns `None` if the last such fetch is too recent.
     ///
     /// # Errors
     /// Returns a rejection if the keys cannot be fetched now.

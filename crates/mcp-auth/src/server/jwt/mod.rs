@@ -31,10 +31,10 @@ use crate::server::verify::{Rejection, Verify};
 
 /// A verifier for tokens that an issuer signs, with the issuer's public keys.
 ///
-/// A token is valid if it is a compact JWS over a JSON object, signed with an allowed algorithm by
-/// the key that it names; if its issuer is equal to this one, byte for byte; if this server is in its
-/// audience; if it has an expiry in the future; and if it has a subject. A token that is bound to a
-/// key of its client is not a bearer token: it is accepted only with a proof; see [`Dpop`](super::Dpop).
+/// A token is valid if it is a compact JWS over a JSON object, and if the key that it names has signed it with an allowed
+/// algorithm. Its issuer must be equal to this issuer, byte for byte, and its audience must contain this server. It must have an
+/// expiry in the future, and a subject. A token that is bound to a key of its client is accepted only with a proof; see
+/// [`Dpop`](super::Dpop).
 ///
 /// ```no_run
 /// # fn main() -> Result<(), mcp_auth::server::Error> {

@@ -31,8 +31,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Maximum number of errors without a `state` that one session reports.
 const MAX_REPORTED: usize = 3;
-/// The errors of an authorization endpoint: RFC 6749, section 4.1.2.1, OpenID Connect, and RFC 8707. Others are not shown, because any page
-/// can send them.
+/// The errors of an authorization endpoint: RFC 6749, section 4.1.2.1, OpenID Connect, and RFC 8707. Other errors are not shown,
+/// because any page can send them.
 const ERRORS: [&str; 15] = [
     "access_denied",
     "account_selection_required",
@@ -76,9 +76,9 @@ impl Loopback {
         }
     }
 
-    /// Sets a callback for an error that arrives without the parameter `state`, such as `access_denied`. Some authorization servers leave
-    /// the parameter out, but any page that guesses the port can send such an error, so the session goes on. Called at most 3 times in
-    /// a session, only with known errors.
+    /// Sets a callback for an error that arrives without the parameter `state`, such as `access_denied`. Some authorization
+    /// servers omit the parameter. The session continues after such an error, because any page that guesses the port could have
+    /// sent it. The callback is called at most 3 times in a session, and only with known errors.
     #[must_use]
     pub fn on_unbound_error(mut self, report: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.on_unbound_error = Arc::new(report);
@@ -183,9 +183,9 @@ fn port(redirect_uri: &str) -> Option<u16> {
     rest.strip_suffix(PATH)?.parse().ok()
 }
 
-/// Accepts connections until the future is dropped, at the latest by the timeout of the sign-in. Connections are
-/// served concurrently, because browsers open connections that they do not use. At the limit, a new connection
-/// closes the oldest one, so that connections that send nothing do not keep the browser waiting.
+/// Accepts connections until the future is dropped, at the latest by the timeout of the sign-in. Connections are served
+/// concurrently, because browsers open connections that they do not use. At the limit, a new connection closes the oldest
+/// connection. A browser therefore does not wait for connections that send nothing.
 async fn listen(
     listener: TcpListener,
     expected: Arc<Expected>,
@@ -214,7 +214,7 @@ async fn listen(
     }
 }
 
-/// The callback that ends a session, and what is done with errors that may belong to it.
+/// The callback that ends a session, and the treatment of errors that may belong to this session.
 struct Expected {
     state: String,
     on_unbound_error: Arc<Open>,
