@@ -20,8 +20,8 @@ use crate::output::{one_line, say, say_text, say_whole};
 /// The first elicitation of this process that was cancelled, because it had no answer or its answer did not match the form.
 static CANCELLED: Mutex<Option<Failure>> = Mutex::new(None);
 
-/// Returns and clears the failure of the first elicitation that was cancelled since the last call. The command then fails, even if the server
-/// responded with a success.
+/// Returns and clears the failure of the first elicitation that was cancelled since the last call. If this method returns a
+/// failure, the command fails, even if the server responded with a success.
 pub(crate) fn take_cancelled() -> Option<Failure> {
     lock(&CANCELLED).take()
 }
@@ -50,7 +50,7 @@ enum Source {
 }
 
 impl Answers {
-    /// Answers from a file, else from the terminal if there is one.
+    /// Answers from the file, if there is one; otherwise from the terminal, if there is one.
     pub(crate) fn load(file: Option<&Path>) -> Result<Arc<Self>, Failure> {
         let source = match file {
             Some(file) => Self::read(file)?,
@@ -130,7 +130,7 @@ impl Answers {
         }
     }
 
-    /// Returns a result of the file. If it does not fit, cancels the elicitation and records the reason.
+    /// Returns a result of the file. If the result does not match the form, cancels the elicitation and records the reason.
     fn or_cancel(&self, message: &str, result: Result<ElicitResult, String>) -> ElicitResult {
         result.unwrap_or_else(|problem| {
             let text = format!("the answer to {message:?}: {problem}");
@@ -287,7 +287,7 @@ fn entered(
     )
 }
 
-/// Checks one value as the server will, so that the user can correct it.
+/// Checks one value in the same way as the server, so that the user can correct it.
 fn checked(schema: &RequestedSchema, name: &str, value: Value) -> Result<Value, String> {
     let content = serde_json::from_value(value.clone())
         .map_err(|error| without_type_names(&error.to_string()))?;
@@ -301,7 +301,8 @@ fn checked(schema: &RequestedSchema, name: &str, value: Value) -> Result<Value, 
     Ok(value)
 }
 
-/// Returns the lines before the input of a field: its description beside a title, and the titles of choices.
+/// Returns the lines to print before the input of a field: its description, if it also has a title, and the titles of its
+/// choices.
 fn notes(field: &Value) -> Vec<String> {
     let description = field["title"].as_str().and(field["description"].as_str());
     let mut lines: Vec<String> = description.map(str::to_owned).into_iter().collect();

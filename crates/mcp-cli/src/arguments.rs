@@ -96,13 +96,13 @@ fn object(source: &str, text: &str) -> Result<Map<String, Value>, Failure> {
 /// Converts text to a value that the schema of a field accepts.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// The schema does not accept the text; the error says why.
 pub(crate) fn typed(name: &str, text: &str, field: &Value) -> Result<Value, String> {
     of_schema(name, text, &json!({ "properties": { name: field } }))
 }
 
-/// Converts text to a value of the property `name`: the JSON value of the text if the schema accepts it, else the text. If the schema
-/// accepts every value, only the text of an object or list is JSON.
+/// Converts text to a value of the property `name`: the JSON value of the text if the schema accepts it, else the text. If the
+/// schema accepts every value, only text that is a JSON object or list is read as JSON.
 fn of_schema(name: &str, text: &str, schema: &Value) -> Result<Value, String> {
     let field = resolved(&schema["properties"][name], schema);
     let Some(validator) = validator(name, schema) else {

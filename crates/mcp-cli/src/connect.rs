@@ -70,7 +70,7 @@ impl Connection {
         }
     }
 
-    /// Closes the connection. A server that does not end properly is reported, but the command has done its work.
+    /// Closes the connection. If the server does not end properly, prints a note; the command has still succeeded.
     pub(crate) async fn close(self) {
         if let Err(error) = self.client.close().await {
             say(&format!("note: closing the connection: {error}"));
@@ -174,7 +174,7 @@ pub(crate) fn tls(options: &Options) -> Result<Option<ClientTls>, Failure> {
     tls.map_err(|error| Failure::usage(format!("--ca {error}")))
 }
 
-/// Returns the directories as roots, which are absolute `file` URLs.
+/// Returns the directories as roots, with absolute `file` URLs.
 fn roots(folders: &[std::path::PathBuf]) -> Result<Vec<Root>, Failure> {
     let root = |folder: &Path| {
         let problem = |why: String| Failure::usage(format!("--root {}: {why}", folder.display()));

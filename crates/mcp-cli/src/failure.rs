@@ -48,7 +48,7 @@ pub(crate) struct Failure {
     details: Vec<String>,
     /// A line that recommends `mcp doctor`. `mcp doctor` itself does not print this line.
     doctor: Option<String>,
-    /// Whether a TLS handshake failed, so that the server could not be asked anything.
+    /// Whether a TLS handshake failed, so that no request could be sent to the server.
     pub(crate) is_of_tls: bool,
 }
 
@@ -77,7 +77,7 @@ impl Failure {
         self
     }
 
-    /// Adds that `mcp doctor` shows more.
+    /// Adds the advice to run `mcp doctor`.
     pub(crate) fn hint_at_doctor(mut self, server: &str) -> Self {
         self.doctor = Some(format!(
             "`mcp doctor {server}` shows what the server answers"
@@ -85,7 +85,7 @@ impl Failure {
         self
     }
 
-    /// Adds how to trust the CA of a server, if the error is that the CA is not trusted.
+    /// If the CA of a server is not trusted, adds advice on how to trust it.
     pub(crate) fn hint_at_ca(self, error: &(dyn std::error::Error + 'static)) -> Self {
         match TlsFailure::of(error) {
             Some(failure) if failure.is_unknown_issuer => {
@@ -95,7 +95,7 @@ impl Failure {
         }
     }
 
-    /// Puts what the failure is about in front of the message.
+    /// Prepends the subject of the failure, such as the name of a server, to the message.
     pub(crate) fn about(mut self, what: &str) -> Self {
         self.text = format!("{what}: {}", self.text);
         self
@@ -189,7 +189,7 @@ pub(crate) fn causes(error: &Error) -> impl Iterator<Item = &(dyn std::error::Er
     std::iter::successors(Some(first), |error| (*error).source())
 }
 
-/// Maximum number of characters of a server's reason that are shown.
+/// Maximum number of characters that are shown of a reason that a server sends.
 const MAX_SHOWN: usize = 200;
 
 fn refused_token(challenge: &str) -> String {

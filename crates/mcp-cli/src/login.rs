@@ -39,7 +39,7 @@ struct NoBrowser {
 enum Cause {
     /// The authorization server did not renew the tokens.
     NotRenewed(String),
-    /// The server requires more scopes: the missing ones, and all.
+    /// The server requires more scopes. Contains the missing scopes, and all scopes to request.
     Scopes(String, String),
 }
 
@@ -111,7 +111,7 @@ fn built(builder: OAuthBuilder) -> Result<OAuth, Failure> {
     built.map_err(|error| Failure::usage(error.to_string()))
 }
 
-/// Returns whether messages to this URL can be read on the way: it is neither `https` nor on this machine.
+/// Returns whether others can read messages to this URL: the URL is not `https`, and its host is not this machine.
 pub(crate) fn is_readable_in_transit(url: &Url) -> bool {
     let is_local = match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
@@ -188,7 +188,7 @@ pub(crate) async fn login(
     Ok(Code::Success)
 }
 
-/// A user agent whose callback can also be pasted, if the browser runs on another machine.
+/// A user agent that also accepts a pasted callback, for a browser on another machine.
 struct Pasteable(Loopback);
 
 impl UserAgent for Pasteable {
@@ -225,7 +225,7 @@ impl AuthorizationSession for PasteableSession {
     }
 }
 
-/// Returns the first line of stdin that can be the address of a callback. Without one, the future is never ready.
+/// Returns the first line of stdin that can be the address of a callback. If there is no such line, the future never completes.
 async fn pasted() -> String {
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     while let Ok(Some(line)) = lines.next_line().await {

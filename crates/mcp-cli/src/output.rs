@@ -1,4 +1,4 @@
-//! What is printed: results on stdout, all else on stderr.
+//! The output of the program: results on stdout, everything else on stderr.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -10,13 +10,13 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::hidden::hide;
 
-/// Prints one line to stderr, without secrets. Line ends of a server within it are escaped, so that they cannot imitate a line of this
-/// program.
+/// Prints one line to stderr, without secrets. Line ends in a server's text are escaped, so that the text cannot imitate a line
+/// of this program.
 pub(crate) fn say(line: &str) {
     say_after("", line);
 }
 
-/// Prints a line with an address that the user opens, as [`say`] does, but with all its parts.
+/// Prints a line with an address that the user opens, as [`say`] does, but hides no part of the address.
 pub(crate) fn say_whole(line: &str) {
     say_after(&one_line(line), "");
 }
@@ -113,7 +113,7 @@ pub(crate) fn clean(text: &str) -> String {
     cleaned
 }
 
-/// Replaces the same characters and also line breaks and tabs, so that a name takes one row.
+/// Replaces the same characters, and also line breaks and tabs, so that a name stays on one line.
 pub(crate) fn clean_name(name: &str) -> String {
     let replace = |c: char| {
         if is_hidden_character(c) {
@@ -159,7 +159,7 @@ pub(crate) fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
-/// Returns the result of a tool as text; structured content only if there is no other.
+/// Returns the result of a tool as text; structured content only if there is no other content.
 pub(crate) fn result_text(result: &CallToolResult) -> Result<String, Failure> {
     match (&result.content[..], &result.structured_content) {
         ([], Some(structured)) => text_of(structured).map(|json| escape_json(&json)),

@@ -67,8 +67,8 @@ fn sign_in_hint(failure: Failure, kind: ErrorKind, server: &str) -> Failure {
     }
 }
 
-/// Returns advice for a token of the command line or the configuration that is refused, or that `lacks_scope`. First asks the server whether an
-/// authorization server issues its tokens.
+/// Returns advice about a token from the command line or the configuration: the server refuses the token, or the token
+/// `lacks_scope`. First asks the server whether an authorization server issues its tokens.
 pub(crate) async fn token_hint(
     server: &HttpServer,
     options: &Options,

@@ -19,7 +19,8 @@ const TAKE_WORDS: [&str; 6] = ["call", "complete", "get", "list", "read", "watch
 /// The server of a command.
 #[derive(Debug, Clone)]
 pub(crate) struct Target {
-    /// The name in lock files and messages: the configured one, the URL without user, password and query, or the command line.
+    /// The name in lock files and messages: the configured name, or the URL without user, password and query, or the command
+    /// line.
     pub(crate) name: String,
     pub(crate) server: Server,
 }
@@ -35,8 +36,8 @@ pub(crate) enum Server {
 #[derive(Debug, Clone)]
 pub(crate) struct HttpServer {
     pub(crate) url: Url,
-    /// The word for this server in a command that the program shows: the configured name or the URL, or `SERVER` if that has a secret or a
-    /// character with a meaning in a shell.
+    /// The word for this server in a command that the program shows: the configured name or the URL. It is `SERVER` if that text
+    /// contains a secret or a character with a meaning in a shell.
     pub(crate) word: String,
     /// The headers that the configuration sets.
     pub(crate) headers: BTreeMap<String, String>,
@@ -54,7 +55,7 @@ pub(crate) struct Program {
 }
 
 impl Target {
-    /// Takes the server out of the words: the program if there is one, else the first word.
+    /// Removes the server from the words and returns it: the program if there is one, otherwise the first word.
     pub(crate) fn take(words: Words, options: &Options) -> Result<(Self, Vec<String>), Failure> {
         let Words { mut words, program } = words;
         if let [command, args @ ..] = &program[..] {
@@ -117,7 +118,7 @@ impl Target {
 }
 
 impl HttpServer {
-    /// Creates a server whose `name` can be a word of a command, if the name is not empty.
+    /// Creates a server. If `name` is not empty, it can be a word of a command.
     fn new(url: Url, name: &str, headers: BTreeMap<String, String>) -> Result<Self, Failure> {
         if !url.username().is_empty() || url.password().is_some() {
             return Err(Failure::usage(format!(
@@ -147,7 +148,8 @@ pub(crate) fn shown(url: &Url) -> String {
     url.into()
 }
 
-/// Returns whether a text begins with the host of the URL as it is used, followed by nothing else than a port.
+/// Returns whether a text begins with the host of the URL, followed by nothing or by a port. The host is in the form in which
+/// connections use it.
 fn names_host(text: &str, url: &Url) -> bool {
     let start = format!("{}://{}", url.scheme(), url.host_str().unwrap_or_default());
     let text = text.to_ascii_lowercase();
@@ -157,8 +159,8 @@ fn names_host(text: &str, url: &Url) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port))
 }
 
-/// Returns a text that may be a URL, without user, password, query and fragment. If it has a user, or no valid host, any part of it can be
-/// the password: nothing of its host and path is shown.
+/// Removes the user, the password, the query and the fragment from a text that may be a URL. If the text has a user, or has no
+/// valid host, any part of it can be the password, so the host and the path are hidden, too.
 pub(crate) fn shown_text(text: &str) -> String {
     let without_query = text.split(['?', '#']).next().unwrap_or_default();
     let has_user = |url: &Url| !url.username().is_empty() || url.password().is_some();
@@ -182,7 +184,7 @@ fn is_url(word: &str) -> bool {
     lower.starts_with("http://") || lower.starts_with("https://")
 }
 
-/// Finds a server in the file of `--config`, else in the files of this folder and of known hosts.
+/// Finds a server in the file of `--config` or, without this option, in the files of this folder and of known hosts.
 fn configured(name: &str, words: Option<&[String]>, options: &Options) -> Result<Target, Failure> {
     let config = configuration(options)?;
     if let Some((_, error)) = config.errors().find(|(other, _)| *other == name) {
@@ -215,7 +217,7 @@ fn configured(name: &str, words: Option<&[String]>, options: &Options) -> Result
     Ok(Target { name, server })
 }
 
-/// Reads the file of `--config`, else the files of this folder and of known hosts.
+/// Reads the file of `--config` or, without this option, the files of this folder and of known hosts.
 fn configuration(options: &Options) -> Result<Config, Failure> {
     match &options.config {
         Some(file) => Config::read(file, ConfigFormat::of_path(file))
@@ -281,7 +283,8 @@ fn advice(name: &str, words: Option<&[String]>, options: &Options) -> String {
     }
 }
 
-/// Asks for the value of an input at the terminal, without showing it, because most are secrets. `None` if there is no terminal.
+/// Asks for the value of an input at the terminal, without showing it, because most inputs are secrets. `None` if there is no
+/// terminal.
 fn ask_for_input(id: &str) -> Result<Option<String>, Failure> {
     if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
         return Ok(None);
@@ -292,7 +295,8 @@ fn ask_for_input(id: &str) -> Result<Option<String>, Failure> {
         .map_err(|error| Failure::usage(format!("the value of {id:?} cannot be read: {error}")))
 }
 
-/// Reads the configuration of a server, and shows what it is: a folder from elsewhere can name any program.
+/// Reads the configuration of a server, and shows the command or URL, because the configuration of a downloaded folder can name
+/// any program.
 fn read(name: &str, config: &ServerConfig, variables: &Variables) -> Result<Server, Failure> {
     if let Launch::Stdio { command, args, .. } = &config.launch {
         // Before variables are replaced, which may be secrets.

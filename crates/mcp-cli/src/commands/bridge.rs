@@ -19,7 +19,7 @@ use crate::target::{Server, Target};
 /// The variable with the bearer token.
 const TOKEN: &str = "MCP_BRIDGE_TOKEN";
 
-/// What the command line says about the bridge.
+/// The settings of the bridge from the command line.
 pub(super) struct Settings {
     /// The address for HTTP; `None` is stdio.
     pub(super) listen: Option<String>,

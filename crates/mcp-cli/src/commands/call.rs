@@ -106,7 +106,8 @@ fn candidates<'a>(name: &str, tools: impl Iterator<Item = &'a str> + Clone) -> V
     }
 }
 
-/// Checks that the schema has each argument. If other arguments are allowed, an unknown one is only a warning: it can be a typing error.
+/// Checks that the schema has each argument. If the schema allows other arguments, an unknown argument causes only a warning,
+/// because it can be a typing error.
 fn check_names(tool: &str, arguments: &Map<String, Value>, schema: &Value) -> Result<(), Failure> {
     let Some(names) = argument_names(schema) else {
         return Ok(());
@@ -127,7 +128,8 @@ fn check_names(tool: &str, arguments: &Map<String, Value>, schema: &Value) -> Re
     Ok(())
 }
 
-/// Says which servers behind a gateway are missing in its list of tools; `None` if all are there, or the server is not a gateway.
+/// Returns a text that names the servers whose tools are missing in the list of a gateway. Returns `None` if no server is
+/// missing, or if the server is not a gateway.
 pub(super) async fn unavailable(client: &Client) -> Option<String> {
     let listed = client
         .request_raw(method::TOOLS_LIST.to_owned(), json!({}))

@@ -27,7 +27,7 @@ struct Finding {
     text: String,
 }
 
-/// The steps so far. Without `--json`, each one is printed at once.
+/// The steps so far. Without `--json`, each step is printed at once.
 struct Report {
     is_json: bool,
     steps: Vec<Finding>,
@@ -166,7 +166,7 @@ async fn network(url: &Url, report: &mut Report) -> Result<bool, Failure> {
     Ok(dialed.is_ok())
 }
 
-/// Shows what the server says about authorization.
+/// Shows the authorization metadata of the server.
 async fn authorization(
     server: &HttpServer,
     options: &Options,

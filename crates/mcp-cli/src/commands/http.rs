@@ -28,12 +28,12 @@ const USERS: &str = "mcp-gateway";
 
 /// How a command serves HTTP.
 pub(super) struct HttpSettings<'a> {
-    /// The URL that clients use, if they are not on this machine. They need a token then.
+    /// The URL that clients use, if they are not on this machine. Such clients need a token.
     pub(super) public_url: Option<&'a str>,
     /// The name of the setting of `public_url`, for errors.
     pub(super) public_url_setting: &'a str,
     pub(super) allowed_origins: &'a [String],
-    /// The tokens of the configuration, and the scopes that every token needs. Without them, all clients have the same token.
+    /// The tokens of the configuration, and the scopes that every token needs. `None` if all clients have the same token.
     pub(super) authorization: Option<(TokenSource<'a>, &'a [String])>,
     /// A file with certificates of CAs to trust, for requests to the authorization server.
     pub(super) ca: Option<&'a Path>,
@@ -55,7 +55,7 @@ pub(super) async fn listen(setting: &str, address: &str) -> Result<TcpListener, 
 }
 
 impl HttpSettings<'_> {
-    /// Checks what can be checked before anything starts: `address` is the address to listen on.
+    /// Checks the settings before anything starts. `address` is the address to listen on.
     pub(super) fn check(&self, address: SocketAddr) -> Result<(), Failure> {
         cors(self.allowed_origins).map(drop)?;
         let setting = self.public_url_setting;
@@ -151,7 +151,8 @@ fn problem(error: &dyn Display) -> Failure {
     Failure::usage(error.to_string())
 }
 
-/// Lets web pages of these origins read responses. A browser asks without a token, so this layer is in front of authentication.
+/// Lets web pages of these origins read responses. A browser sends preflight requests without a token, so this layer must run
+/// before authentication.
 fn cors(origins: &[String]) -> Result<CorsLayer, Failure> {
     let values = origins.iter().map(|origin| {
         HeaderValue::from_str(origin.trim_end_matches('/')).map_err(|_| {

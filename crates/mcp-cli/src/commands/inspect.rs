@@ -17,14 +17,14 @@ pub(crate) struct Offer {
     pub(crate) prompts: Vec<Prompt>,
     pub(crate) resources: Vec<Resource>,
     pub(crate) templates: Vec<ResourceTemplate>,
-    /// What is wrong with the lists themselves.
+    /// The problems of the lists themselves.
     notes: Vec<String>,
     /// The first list that failed.
     failure: Option<Failure>,
 }
 
 impl Offer {
-    /// Lists what the server declares. If a list fails, the others are read all the same.
+    /// Reads the lists that the server declares. If a list fails, the other lists are still read.
     pub(crate) async fn of(client: &Client) -> Self {
         let (declared, mut offer) = (client.capabilities(), Self::default());
         if declared.tools.is_some() {
@@ -47,12 +47,12 @@ impl Offer {
         offer
     }
 
-    /// Takes the failure of the first list that failed.
+    /// Returns and removes the failure of the first list that failed.
     pub(crate) fn take_failure(&mut self) -> Result<(), Failure> {
         self.failure.take().map_or(Ok(()), Err)
     }
 
-    /// Returns the items of a list. A list that the server declares and does not know is empty.
+    /// Returns the items of a list. If the server declares a list but does not know its method, the list is empty.
     fn list<T>(&mut self, name: &str, listed: Result<Vec<T>, Error>) -> Vec<T> {
         match listed {
             Ok(items) => return items,
@@ -206,7 +206,7 @@ fn section<'a>(
     }
 }
 
-/// Returns the arguments of a prompt, with a question mark behind optional ones.
+/// Returns the arguments of a prompt, with a question mark behind each optional argument.
 fn arguments(prompt: &Prompt) -> String {
     let arguments = prompt.arguments.iter().flatten();
     let shown = arguments.map(|argument| match argument.required {
@@ -216,7 +216,7 @@ fn arguments(prompt: &Prompt) -> String {
     shown.collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the parameters of a tool as `name: type`, with a question mark behind optional ones.
+/// Returns the parameters of a tool as `name: type`, with a question mark behind each optional parameter.
 fn parameters(schema: &Value) -> String {
     let required = schema["required"].as_array();
     let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|one| one == name));

@@ -57,7 +57,7 @@ pub(super) async fn run(
     shown.map(|()| Code::Success)
 }
 
-/// Takes the kind from the words. It is before or after the server, which can have the name of a kind.
+/// Removes the kind from the words and returns it. The kind is before or after the server. A server can have the name of a kind.
 fn take_kind(words: &mut Words) -> Option<ListKind> {
     let last = words.words.len().saturating_sub(1);
     let places = match (words.program.is_empty(), last) {
@@ -70,7 +70,7 @@ fn take_kind(words: &mut Words) -> Option<ListKind> {
     Some(kind)
 }
 
-/// Returns the description, or else the name.
+/// Returns the description of an item or, if it has none, its name.
 fn described(description: &Option<String>, name: &str) -> Option<String> {
     description.clone().or_else(|| Some(name.to_owned()))
 }

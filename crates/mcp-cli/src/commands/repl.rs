@@ -204,7 +204,7 @@ impl Printer {
     }
 }
 
-/// Shows what the server sends by itself.
+/// Shows the messages that the server sends without a request.
 struct ShowMessages(Printer);
 
 impl ShowMessages {

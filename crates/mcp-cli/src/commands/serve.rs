@@ -214,8 +214,8 @@ fn report(gateway: &Gateway) {
     }
 }
 
-/// Reports the state of the servers when they had a first attempt to connect, and reads the file again after each SIGHUP. A file with an error
-/// changes nothing. Returns only if the signal cannot be handled.
+/// Reports the state of the servers after the first attempt to connect to each of them. Then reads the file again after each
+/// SIGHUP. If the file has an error, the gateway keeps its configuration. Returns only if the signal cannot be handled.
 #[cfg(unix)]
 async fn report_and_reload(
     file: &Path,

@@ -14,16 +14,16 @@ use crate::failure::{Code, Failure};
 use crate::output;
 use crate::target::Target;
 
-/// Maximum number of events that wait for stdout. Further ones are dropped, with a note on stderr.
+/// Maximum number of events that wait for stdout. Further events are dropped, and stderr says so.
 const WAITING: usize = 1_024;
 
-/// How often the server is asked for a response, while it responds and while it does not.
+/// Interval between the checks whether the server responds: while it does, and while it does not.
 const PROBE: Duration = Duration::from_secs(5);
 const RETRY: Duration = Duration::from_secs(1);
 /// How long a response may take.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Says when the server does not respond, and when it does again. Does not end.
+/// Reports when the server stops responding, and when it responds again. Never completes.
 async fn report_outages(client: &Client) {
     let mut was_up = true;
     loop {

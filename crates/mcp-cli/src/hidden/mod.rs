@@ -1,7 +1,7 @@
 //! Secrets that no text of the program shows: values of variables, and the user, password, query and fragment of a URL.
 //!
-//! Errors of libraries contain URLs and commands with the values of variables. Texts for people pass [`hide`] before they are printed;
-//! results of servers on stdout do not.
+//! Errors of libraries contain URLs and commands with the values of variables. [`hide`] removes the secrets from a text for
+//! people before the text is printed. Results of servers on stdout are not changed.
 
 mod spellings;
 #[cfg(test)]
@@ -19,9 +19,9 @@ use spellings::{MIN_BYTES, spellings};
 /// The secrets of this process.
 static SECRETS: Mutex<Secrets> = Mutex::new(Secrets(Vec::new()));
 
-/// Maximum number of spellings of secrets. If there are more, the first ones are kept.
+/// Maximum number of spellings of secrets. If there are more, the first spellings are kept.
 const MAX_SECRETS: usize = 8_192;
-/// What is shown instead of a part of a URL on the command line.
+/// The text that replaces a hidden part of a URL on the command line.
 pub(crate) const HIDDEN: &str = "[hidden]";
 /// Parts of names that mark the value of a variable or header as secret, in upper case.
 const SECRET_NAMES: [&str; 9] = [
@@ -40,15 +40,16 @@ const SECRET_WORDS: [&str; 2] = ["PASS", "PAT"];
 /// Marks the end of a text that was cut.
 const CUT: char = '…';
 
-/// Hides the values of the variables in the command, the arguments, the URL and the headers of a server: the reference is shown instead.
+/// Hides the values of the variables in the command, the arguments, the URL and the headers of a server. Each value is replaced
+/// by its reference, such as `${TOKEN}`.
 pub(crate) fn add_values(server: &ServerConfig, variables: &Variables) {
     for (reference, value) in server.values(variables) {
         add_value(&reference, &value);
     }
 }
 
-/// Hides the values of a program's variables, and of headers, whose names say that they are secret. The program can write them to stderr,
-/// and a server can repeat headers. The variables of `launch` have their values.
+/// Hides the values of a program's variables and of headers if their names say that the values are secret. The program can write
+/// its variables to stderr, and a server can repeat the headers. In `launch`, references are already replaced by values.
 pub(crate) fn add_named_values(launch: &Launch) {
     let (Launch::Stdio { env: named, .. } | Launch::Http { headers: named, .. }) = launch else {
         return;
@@ -104,7 +105,7 @@ fn secrets() -> MutexGuard<'static, Secrets> {
     lock(&SECRETS)
 }
 
-/// Secrets in lower case, and what is shown instead. The longest secrets come first.
+/// The secrets in lower case, each with the text that replaces it. The longest secrets come first.
 struct Secrets(Vec<(String, String)>);
 
 impl Secrets {
@@ -198,7 +199,8 @@ impl Secrets {
         hidden
     }
 
-    /// Returns the size of the longest beginning of a secret at the end of a truncated text, and the text to show instead.
+    /// A truncated text can end with the beginning of a secret. Returns the size of the longest such beginning, and the text that
+    /// replaces it.
     fn cut_secret(&self, text: &str) -> Option<(usize, &str)> {
         let beginnings = self.0.iter().filter_map(|(secret, shown)| {
             let lengths = MIN_BYTES..secret.len().min(text.len() + 1);

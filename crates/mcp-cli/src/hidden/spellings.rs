@@ -1,7 +1,7 @@
 //! The spellings of a secret, and of its parts.
 //!
-//! A URL that is not valid, or that is shown without its query, shows a part of a value. Quoted texts and URLs write some characters in
-//! another way.
+//! A text can contain only a part of a secret, for example if a URL is shown without its query. In quoted texts and in URLs, some
+//! characters are escaped.
 
 use url::Url;
 
@@ -11,8 +11,8 @@ pub(super) const MIN_BYTES: usize = 4;
 const MAX_PARTS: usize = 1_024;
 /// The first words of the values of `Authorization`.
 const SCHEMES: [&str; 2] = ["Basic", "Bearer"];
-/// The characters that programs leave unchanged in a URL, in addition to letters, digits, `-`, `.` and `_`, and how they write a space:
-/// RFC 3986, `quote`, `encodeURIComponent`, `encodeURI`, HTML forms, and `quote_plus`.
+/// The characters that programs leave unchanged in a URL, in addition to letters, digits, `-`, `.` and `_`, and the way in which
+/// they write a space. In this order: RFC 3986, `quote`, `encodeURIComponent`, `encodeURI`, HTML forms, `quote_plus`.
 const PERCENT: [(&str, &str); 6] = [
     ("~", "%20"),
     ("~/", "%20"),
@@ -82,7 +82,7 @@ fn without_quotes(quoted: &str) -> String {
     quoted[1..quoted.len() - 1].to_owned()
 }
 
-/// Returns the text as the user, path, query, fragment and host of a URL.
+/// Returns the text as it appears in a URL: as user, as path, as query, as fragment and as host.
 fn in_urls(text: &str) -> Vec<String> {
     let mut all = Vec::new();
     if let Ok(mut url) = Url::parse("http://host/") {
@@ -106,7 +106,7 @@ fn in_urls(text: &str) -> Vec<String> {
     all
 }
 
-/// Writes the bytes of all characters but the unchanged ones as `%XX`.
+/// Escapes all characters except letters, digits and those in `unchanged`: writes each of their bytes as `%XX`.
 fn percent(text: &str, unchanged: &str, space: &str) -> String {
     let mut written = String::with_capacity(text.len());
     for c in text.chars() {

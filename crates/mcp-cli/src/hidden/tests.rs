@@ -49,7 +49,7 @@ fn usual_words_of_values_are_shown() {
     );
 }
 
-/// Returns numbers below a limit, the same ones in each run.
+/// Returns numbers below a limit, the same numbers in each run.
 fn numbers(mut state: u64) -> impl FnMut(usize) -> usize {
     move |limit| {
         state = state.wrapping_mul(6_364_136_223_846_793_005);
@@ -58,8 +58,8 @@ fn numbers(mut state: u64) -> impl FnMut(usize) -> usize {
     }
 }
 
-/// Returns the texts about a server with this secret that the program prints: as errors and the log write them, and as a server repeats
-/// them.
+/// Returns the texts that the program prints about a server with this secret: texts of errors, of the log, and of the server
+/// itself.
 fn texts(secret: &str) -> Vec<String> {
     let mut all = vec![
         format!("cannot start \"/none/{secret}\""),
@@ -168,7 +168,7 @@ fn the_beginning_of_a_secret_before_a_cut_is_hidden() {
     );
 }
 
-/// The program does not know which part of the command line is a secret.
+/// The program cannot know which part of the command line is a secret, so it hides parts that may be one.
 #[test]
 fn a_text_that_is_no_url_shows_no_part_that_could_be_a_password() {
     for (text, expected) in [

@@ -10,7 +10,7 @@ use super::excerpt::{common_prefix, excerpt};
 use super::revisions;
 use super::snapshot::Snapshot;
 
-/// Maximum number of changed values that are shown of a member of a definition.
+/// Maximum number of changed values that are shown for each member of a definition.
 const MAX_VALUES: usize = 8;
 
 /// How a change affects users of the server.
@@ -18,7 +18,7 @@ const MAX_VALUES: usize = 8;
 pub(super) enum Class {
     /// Calls that worked fail now.
     Breaking,
-    /// The model reads another text, or metadata that the host relies on has changed, such as annotations.
+    /// The model reads another text, or metadata on which hosts rely has changed, such as annotations.
     Risky,
     /// Something was added.
     Safe,
@@ -128,7 +128,8 @@ impl Changes {
         }
     }
 
-    /// Reports the changes of the members of an object of which the changes since `reported` are known.
+    /// Reports the changes of the members of an object. `reported` is the number of changes before those of this object were
+    /// added; if none was added, reports that the object has changed.
     fn members(&mut self, reported: usize, item: &str, old: &Value, new: &Value) {
         let objects = [old, new].into_iter().filter_map(Value::as_object);
         let members: BTreeSet<&String> = objects.flat_map(serde_json::Map::keys).collect();
@@ -165,7 +166,7 @@ impl Changes {
     }
 }
 
-/// Describes each value that differs, with its path. If `is_reported`, the changes that break callers are reported already.
+/// Describes each value that differs, with its path. If `is_reported`, the changes that break callers have already been reported.
 fn changed_values(
     path: &str,
     old: &Value,
@@ -200,7 +201,7 @@ fn changed_values(
     });
 }
 
-/// Returns the new input schema without the arguments that the old one does not have. [`input`] reports them.
+/// Returns the new input schema without the arguments that the old schema does not have. [`input`] reports these arguments.
 fn without_additions(old: &Value, new: &Value) -> Value {
     let mut rest = new.clone();
     if let (Some(old), Some(rest)) = (
@@ -302,7 +303,7 @@ fn values(all: &mut Changes, item: &str, was: &Value, is: &Value, argument: &str
     }
 }
 
-/// Returns the JSON types that a field accepts; none means all.
+/// Returns the JSON types that a field accepts; an empty list means all types.
 fn types(field: &Value) -> BTreeSet<String> {
     match &field["type"] {
         Value::String(one) => BTreeSet::from([one.clone()]),
@@ -315,7 +316,7 @@ fn types(field: &Value) -> BTreeSet<String> {
     }
 }
 
-/// What was accepted and is not any more.
+/// The values that the old schema accepts and the new schema rejects.
 fn lost(was: &BTreeSet<String>, is: &BTreeSet<String>) -> Option<String> {
     if is.is_empty() {
         return None;

@@ -1,6 +1,6 @@
 //! Parts of changed texts.
 
-/// Returns the number of characters at the beginning of both texts that are the same.
+/// Returns the number of characters at the beginning that both texts have in common.
 pub(super) fn common_prefix(old: &str, new: &str) -> usize {
     let pairs = old.chars().zip(new.chars());
     pairs.take_while(|(old, new)| old == new).count()

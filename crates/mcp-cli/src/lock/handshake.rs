@@ -1,4 +1,5 @@
-//! The description of a server by itself: the result of `initialize` or `server/discover`, with all members that the server sends.
+//! The description that a server gives of itself: the result of `initialize` or `server/discover`, with all members that the
+//! server sends.
 
 use std::sync::{Arc, Mutex};
 
@@ -40,7 +41,7 @@ impl Handshake {
         })
     }
 
-    /// Returns the result as JSON, if all hosts read the same from it.
+    /// Returns the result as JSON, if all hosts interpret its text in the same way.
     pub(super) fn checked(&self) -> Result<Value, Failure> {
         let text = lock(&self.0).take();
         let text = RawJson::copy(&text.unwrap_or_default());
@@ -52,8 +53,8 @@ impl Handshake {
     }
 }
 
-/// Returns the definition of the server: its description without the members that the lock file has already, and without those that change
-/// with each request.
+/// Returns the definition of the server: its description, without the members that are elsewhere in the lock file and without the
+/// members that change with each request.
 pub(super) fn definition(mut server: Value) -> Definition {
     let is_own = |name: &str| !["protocolVersion", "instructions", "ttlMs"].contains(&name);
     if let Some(members) = server.as_object_mut() {

@@ -1,7 +1,8 @@
 //! The definitions of a server, with all members that the server sends.
 //!
-//! Hosts read unknown members, repeated members and definitions that do not match the schema in different ways, or leave them out. The
-//! lock file has to show what each host could read, so unknown members are part of a definition, and the others are errors.
+//! Hosts differ in how they treat unknown members, repeated members, and definitions that do not match the schema. The lock file
+//! has to show everything that some host could read. Unknown members are therefore part of a definition; a repeated member or an
+//! invalid definition is an error.
 
 use std::collections::HashSet;
 
@@ -40,8 +41,8 @@ pub(super) struct List {
     pub(super) outside: Definition,
 }
 
-/// Reads all definitions of a kind. `server` is the description of the server by itself. The list is requested even if the server does
-/// not declare it, because other hosts may request it; it is empty if the server then rejects the request.
+/// Reads all definitions of a kind. `server` is the description that the server gives of itself. The list is requested even if
+/// the server does not declare it, because other hosts may request it. If the server then rejects the request, the list is empty.
 pub(super) async fn list(client: &Client, kind: ListKind, server: &Value) -> Result<List, Failure> {
     let declared = client.capabilities();
     let reader = Reader {
@@ -126,7 +127,8 @@ impl Reader<'_> {
         Err(problem(format!("the list has more than {MAX_PAGES} pages")))
     }
 
-    /// Returns the failure of a list. A list that a host could read later must not pass as empty, only because the server did not respond.
+    /// Returns the failure of a list. A list must not count as empty only because the server did not respond: a host could read
+    /// it later.
     fn failed(&self, error: Error, method: &str) -> Failure {
         let is_ignored = error.is_timeout() && !self.is_declared;
         let failure = Failure::from(error).about(method);
@@ -140,8 +142,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns the members of a page outside of its items, without those that change with each request, and without the name of the server
-    /// that each result of the stateless revision repeats.
+    /// Returns the members of a page outside of its items. Omits members that change with each request, and the name of the
+    /// server, which each result of the stateless revision repeats.
     fn rest(&self, page: Value, list: &str) -> Value {
         let Value::Object(mut rest) = page else {
             return json!({});
@@ -164,7 +166,7 @@ impl Reader<'_> {
 }
 
 impl List {
-    /// Pages with the same members outside of their items count once.
+    /// Adds the members of a page, unless another page has the same members.
     fn new(items: Definitions, mut outside: Vec<Value>) -> Self {
         let outside = match outside.len() {
             0 => json!({}),
@@ -176,7 +178,7 @@ impl List {
     }
 }
 
-/// Returns a page as JSON, if all hosts read the same from it. An error names the item.
+/// Returns a page as JSON, if all hosts interpret its text in the same way. An error names the item.
 fn checked<R: Request>(text: &RawJson) -> Result<Value, String> {
     let check = check_unique_members(text).and_then(|()| text.decode::<R::Result>());
     let page: Value = text.decode().map_err(|error| error.to_string())?;
@@ -187,7 +189,7 @@ fn checked<R: Request>(text: &RawJson) -> Result<Value, String> {
     }
 }
 
-/// Checks that this program holds each number of a JSON text exactly: another host may read other digits of it.
+/// Checks that this program can represent each number of a JSON text exactly. Another host may read more digits of a number.
 pub(super) fn check_numbers(text: &str) -> Result<(), String> {
     match inexact(text) {
         None => Ok(()),

@@ -29,8 +29,8 @@ use compare::{Class, Difference};
 use definition::Definition;
 use snapshot::{LockConnection, Snapshot};
 
-/// The version of the file format. Version 1 did not have `Snapshot::outside`, and version 2 had one other revision at most; both are still
-/// read.
+/// The version of the file format. Version 1 did not have `Snapshot::outside`. Version 2 had at most one other revision. Files of
+/// both versions can still be read.
 const VERSION: u32 = 3;
 
 /// The mode of the command.
@@ -38,7 +38,7 @@ const VERSION: u32 = 3;
 pub(crate) struct Mode {
     pub(crate) check: bool,
     pub(crate) github: bool,
-    /// The kinds to lock; empty: those that the file has.
+    /// The kinds to lock. If this list is empty, the kinds in the file are locked.
     pub(crate) only: Vec<ListKind>,
     /// The arguments whose defaults are ignored, as `TOOL:ARGUMENT`, in addition to those in the file.
     pub(crate) volatile_defaults: Vec<String>,
@@ -115,7 +115,7 @@ pub(crate) async fn run(
     Ok(Code::Success)
 }
 
-/// Prints how to leave out resources and defaults that may differ each time.
+/// Prints how to exclude resources and defaults that may change with each request.
 fn advise(differences: &[Difference], locked: Option<&Snapshot>, found: &Snapshot) {
     let is_of_resource = |one: &Difference| one.item.starts_with("resource ");
     if !differences.is_empty() && differences.iter().all(is_of_resource) {
@@ -137,7 +137,7 @@ fn advise(differences: &[Difference], locked: Option<&Snapshot>, found: &Snapsho
     }
 }
 
-/// Returns the kinds that are compared: those of the command, or else those of the entry, or else all.
+/// Returns the kinds to compare: those of the command; if it has none, those of the entry; otherwise all.
 fn kinds(only: &[ListKind], locked: Option<&Snapshot>) -> Vec<ListKind> {
     match (only, locked) {
         ([], Some(locked)) => {
@@ -162,8 +162,8 @@ fn counts(snapshot: &Snapshot) -> String {
     counts.collect::<Vec<_>>().join(", ")
 }
 
-/// Checks that the entry of a server has all that is compared. A comparison with an entry of format 1 would not see the changes outside of
-/// items.
+/// Checks that the entry of a server contains everything that is compared. A comparison with an entry of format 1 would not see
+/// the changes outside of items.
 fn check_format(
     locked: Option<&Snapshot>,
     mode: &Mode,

@@ -1,4 +1,4 @@
-//! What a server offers to hosts that request other revisions than the one that this program negotiates.
+//! The offer of a server to hosts that request another revision than the one that this program negotiates.
 //!
 //! A server knows the revision that a host requests, so it can show other definitions to some hosts.
 
@@ -13,18 +13,20 @@ use crate::args::{ListKind, Options, RevisionChoice};
 use crate::failure::Failure;
 use crate::target::Target;
 
-/// What a server offers to hosts that request one of these revisions.
+/// The offer of a server to hosts that request one of these revisions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OtherRevisions {
-    /// The requested revisions, each with the one that the server answers with.
+    /// The requested revisions, each with the revision in the server's response.
     revisions: BTreeMap<String, String>,
-    /// `None` if it is the same as on the negotiated revision. Lists, and `outside`, that are the same are absent.
+    /// `None` if the offer is the same as on the negotiated revision. If only some lists, or `outside`, are the same, these are
+    /// absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) offer: Option<Snapshot>,
 }
 
-/// Connects once for each other revision, and reads what the server offers there. Revisions that the server does not accept are left out.
+/// Connects once for each other revision, and reads the offer of the server on this revision. Revisions that the server does not
+/// accept are left out.
 pub(super) async fn read(
     target: &Target,
     negotiated: &Snapshot,
@@ -52,7 +54,7 @@ pub(super) async fn read(
     Ok(all)
 }
 
-/// Returns the entries of a snapshot for another one, which replaces it.
+/// Returns the entries of an older snapshot for use in a newer one.
 pub(super) fn moved(from: &Snapshot, to: &Snapshot) -> Option<Vec<OtherRevisions>> {
     from.others.as_ref()?;
     let mut all = Vec::new();
@@ -73,7 +75,7 @@ fn add(all: &mut Vec<OtherRevisions>, negotiated: &Snapshot, requested: String, 
     }
 }
 
-/// Removes from an offer what is the same on the negotiated revision; `None` if all is the same.
+/// Removes from an offer everything that is the same on the negotiated revision. Returns `None` if nothing is left.
 fn difference(mut offer: Snapshot, negotiated: &Snapshot) -> Option<Snapshot> {
     offer.revision.clear();
     let same = Snapshot {
@@ -115,7 +117,7 @@ fn offers(snapshot: &Snapshot) -> BTreeMap<String, Snapshot> {
     all
 }
 
-/// Returns the changes on other revisions that are not among the `known` ones of the negotiated revision.
+/// Returns the changes on other revisions that are not in `known`, the changes on the negotiated revision.
 pub(super) fn changes(old: &Snapshot, new: &Snapshot, known: &[Difference]) -> Vec<Difference> {
     let change = |class, item: String, text: &str| {
         let text = text.to_owned();

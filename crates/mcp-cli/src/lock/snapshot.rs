@@ -1,4 +1,4 @@
-//! What one server offers: a part of the lock file.
+//! The offer of one server: a part of the lock file.
 
 use std::collections::BTreeSet;
 
@@ -43,14 +43,14 @@ pub(super) struct Snapshot {
     pub(super) resources: Option<Definitions>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) templates: Option<Definitions>,
-    /// What the server sends outside of items: its description of itself under [`SERVER`], and the other members of the results of each list
-    /// under the method. `None` if an earlier version has written the entry.
+    /// What the server sends outside of items: its description of itself under [`SERVER`], and the other members of the results
+    /// of each list under the method. `None` if an earlier version of this program wrote the entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) outside: Option<Definitions>,
-    /// What the server offers to hosts that request other revisions. `None` if these were not read.
+    /// The offer of the server to hosts that request other revisions. `None` if it was not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) others: Option<Vec<OtherRevisions>>,
-    /// A part of format 2, which had the newest session-based revision only.
+    /// A member of format 2, which contained only one other revision: the newest session-based revision.
     #[serde(default, skip_serializing)]
     pub(super) sessions: Option<IgnoredAny>,
 }
@@ -131,7 +131,7 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    /// Returns the method of a list, and the place of its items.
+    /// Returns the method of a list, and the member of the result that contains its items.
     pub(super) fn slot(&mut self, kind: ListKind) -> (&'static str, &mut Option<Definitions>) {
         match kind {
             ListKind::Tools => (method::TOOLS_LIST, &mut self.tools),
@@ -141,7 +141,7 @@ impl Snapshot {
         }
     }
 
-    /// Removes the defaults that change each time.
+    /// Removes the defaults that change with each request.
     fn remove_defaults(&mut self, known: BTreeSet<String>, new: &[String]) -> Result<(), Failure> {
         for name in &known {
             remove_default(self.tools.as_mut(), name);
@@ -179,7 +179,7 @@ impl Snapshot {
         changed
     }
 
-    /// Returns the snapshot, and those of other revisions that differ.
+    /// Returns the snapshot, and the snapshots of other revisions that differ from it.
     pub(super) fn with_others(&self) -> impl Iterator<Item = &Self> {
         let others = self.others.iter().flatten();
         std::iter::once(self).chain(others.filter_map(|other| other.offer.as_ref()))
