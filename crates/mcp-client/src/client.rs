@@ -152,9 +152,8 @@ impl Client {
         Call::without_params(&self.0)
     }
 
-    /// Lists all tools. Icons that are not safe to load are removed, and output schemas are
-    /// remembered for checking results. On HTTP with the stateless revision, tools with invalid
-    /// `x-mcp-header` annotations are left out.
+    /// Lists all tools. Icons that are not safe to load are removed, and output schemas are stored, so that the client can check
+    /// results. On HTTP with the stateless revision, tools with invalid `x-mcp-header` annotations are left out.
     pub fn list_tools(&self) -> ListCall<Tool> {
         lists::tools(&self.0)
     }
@@ -181,13 +180,11 @@ impl Client {
         lists::tasks(&self.0)
     }
 
-    /// Calls a tool with arguments, a JSON object or `null` for none. Requests for input go to the
-    /// handlers of the [`ClientBuilder`]. A call that the server continues as a task is still one
-    /// await.
+    /// Calls a tool with arguments, a JSON object or `null` for none. Requests for input go to the handlers of the
+    /// [`ClientBuilder`]. If the server continues the call as a task, the program still awaits the call once.
     ///
-    /// On a 2025-11-25 server that declares tasks, the first call of an unlisted tool is preceded
-    /// by a list of all tools, because the list says which tools only run as tasks;
-    /// [`ClientBuilder::without_listing_tools`] disables that.
+    /// If a server of 2025-11-25 declares tasks, the client lists all tools before the first call of an unlisted tool, because
+    /// the list says which tools run only as tasks. [`ClientBuilder::without_listing_tools`] disables this request.
     pub fn call_tool(&self, name: impl Into<String>, arguments: impl Into<Value>) -> ToolCall {
         ToolCall::new(&self.0, name.into(), arguments.into())
     }
@@ -237,8 +234,8 @@ impl Client {
         self.0.cache.clear();
     }
 
-    /// Sets the minimum level of the server's log messages. On the stateless revision nothing is
-    /// sent at once: every later request declares the level.
+    /// Sets the minimum level of the server's log messages. On the stateless revision, the client sends nothing now; every later
+    /// request declares the level.
     pub fn set_log_level(&self, level: LoggingLevel) -> Call<SetLevelRequest> {
         Call::new(&self.0, &SetLevelRequestParams::new(level))
     }
@@ -288,13 +285,13 @@ impl Client {
             .map_err(Error::Closed)
     }
 
-    /// Returns the connection, for a gateway that passes messages on as JSON text. Its link applies
-    /// no timeouts and does not add the metadata of the stateless revision.
+    /// Returns the connection, for a gateway that passes messages on as JSON text. Requests on the link of this connection have
+    /// no timeouts, and the link does not add the metadata of the stateless revision.
     pub fn connection(&self) -> &Arc<dyn Connection> {
         &self.0.connection
     }
 
-    /// Closes the connection gracefully. A child process is ended step by step. Pending calls fail.
+    /// Closes the connection gracefully. A child process is first asked to end, and killed if it does not. Pending calls fail.
     ///
     /// # Errors
     /// Returns an error if the transport could not be closed gracefully. It is closed in any case.

@@ -8,13 +8,14 @@ use sha2::{Digest as _, Sha256};
 /// Returns the SHA-256 of a tool's definition in hexadecimal digits: of its name, description, schemas,
 /// annotations, icons and metadata.
 ///
-/// A host stores it with the consent of the user and asks again when it differs. Two definitions with
-/// the same members have the same hash, whatever their order in the message. The hash is stable across versions of this crate
-/// as long as the definition has no members that an older version does not know.
+/// A host stores the hash with the consent of the user, and asks the user again if the hash differs. The order of the members in
+/// the message does not change the hash. The hash is stable across versions of this crate as long as the definition has no
+/// members that an older version does not know.
 ///
-/// Numbers are hashed as they were decoded: `1` and `1.0` differ, `1e2` and `100.0` do not. An integer beyond 64 bits, and digits beyond
-/// the precision of `f64`, are rounded when a tool is decoded, so that two such numbers can have the same hash. A program that
-/// must detect a change of any digit compares the text of [`Client::request_raw`](crate::Client::request_raw), as `mcp lock` does.
+/// Numbers are hashed as they were decoded: `1` and `1.0` have different hashes; `1e2` and `100.0` have the same hash. When a
+/// tool is decoded, integers beyond 64 bits and digits beyond the precision of `f64` are rounded, so two such numbers can have
+/// the same hash. A program that must detect a change of any digit compares the text of
+/// [`Client::request_raw`](crate::Client::request_raw), as `mcp lock` does.
 ///
 /// ```
 /// # use mcp_client::{tool_hash, types::Tool};

@@ -14,10 +14,9 @@ use serde_json::Value;
 /// The error of a call or a connection.
 ///
 /// # Retries
-/// [`is_retryable`](Self::is_retryable) tells whether the same call may succeed later: after a timeout,
-/// a lost connection, or a temporary failure of the transport. All other errors need a change of the
-/// call, the client or the server. The client itself repeats only requests that certainly have not
-/// run or have no effects.
+/// [`is_retryable`](Self::is_retryable) returns whether the same call may succeed later: after a timeout, a lost connection, or a
+/// temporary failure of the transport. All other errors need a change of the call, the client or the server. The client itself
+/// repeats a request only if the request has certainly not run, or if it has no effects.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -26,9 +25,8 @@ pub enum Error {
     Connect {
         /// The reason.
         cause: Box<Self>,
-        /// Further information about the server: its first lines on stdout that are not messages,
-        /// and its last lines on stderr. Also the reason why `server/discover` failed, if the
-        /// client then sent `initialize`.
+        /// Further information about the server: its first lines on stdout that are not messages, and its last lines on stderr.
+        /// If `server/discover` failed and the client then sent `initialize`, also contains the reason of that failure.
         details: Vec<String>,
     },
     /// The server returned an error, with its code unchanged.
@@ -83,8 +81,8 @@ pub enum Error {
         /// The type of the result.
         kind: String,
     },
-    /// An input request has no result: the client has no handler for it, or the handler failed. The
-    /// call has failed, and the server is not notified.
+    /// An input request has no result: the client has no handler for it, or the handler failed. The call has failed; the client
+    /// does not notify the server.
     #[non_exhaustive]
     InputFailed {
         /// The method of the call.
@@ -111,8 +109,8 @@ pub enum Error {
         /// The server's message.
         message: Option<String>,
     },
-    /// The server no longer knows the task of the call, or was unreachable for longer than the time
-    /// to live of the task.
+    /// The server no longer knows the task of the call, or the server was unreachable for longer than the time to live of the
+    /// task.
     #[non_exhaustive]
     TaskLost {
         /// The id of the task.

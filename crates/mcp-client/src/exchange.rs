@@ -1,5 +1,4 @@
-//! Sends a request and waits for its result: in one round trip, or in as many as input requests
-//! make necessary.
+//! Sends a request and waits for its result: in one round trip or, if the server sends input requests, in several.
 
 use std::time::Duration;
 
@@ -76,8 +75,8 @@ async fn run_in_session(
     })
 }
 
-/// Sends the request of the stateless revision, again with each set of input responses. Sends
-/// nothing if the cache holds the result.
+/// Sends the request of the stateless revision. If the server returns input requests, sends the request again with the input
+/// responses. Sends nothing if the cache has the result.
 async fn run_stateless(
     shared: &Shared,
     meta: &MetaTemplate,

@@ -19,9 +19,9 @@ use crate::call::Call;
 use crate::request::RequestOptions;
 use crate::shared::Shared;
 
-/// Pages that the client fetches for one list before it reports an endless list.
+/// Maximum number of pages of one list. After more pages, the client reports an endless list.
 const MAX_PAGES: usize = 1_000;
-/// Items that the client keeps of one list before it reports an endless list.
+/// Maximum number of items of one list. After more items, the client reports an endless list.
 const MAX_ITEMS: usize = 100_000;
 
 /// The requests for all pages of a list, sent when this value is awaited. The result is a `Vec<T>`.
@@ -199,8 +199,8 @@ struct List {
 }
 
 impl List {
-    /// Fetches all pages. If the server no longer knows a cursor, for example of a cached page, the
-    /// list is fetched again from the first page, once.
+    /// Fetches all pages. If the server no longer knows a cursor, for example the cursor of a cached page, fetches the list once
+    /// more from the first page.
     async fn all<R: ListRequest>(&self) -> Result<Vec<R::Item>, Error> {
         let rejected = match self.pages::<R>().await {
             Err((Error::Rejected(error), true))
@@ -215,8 +215,8 @@ impl List {
         self.pages::<R>().await.map_err(|(error, _)| error)
     }
 
-    /// Follows the opaque cursors to the end. A failure says whether it concerns a page after the
-    /// first. Icons whose source is not safe to load are removed.
+    /// Follows the opaque cursors to the end. An error says whether a page after the first has failed. Icons whose source is not
+    /// safe to load are removed.
     async fn pages<R: ListRequest>(&self) -> Result<Vec<R::Item>, (Error, bool)> {
         let endless = |what: String| (Error::protocol(format!("{} {what}", R::METHOD)), false);
         let shared = &self.shared;

@@ -19,7 +19,7 @@ use crate::changes::wanted::ListenError;
 use crate::request::within_idle;
 use crate::shared::Shared;
 
-/// Maximum number of attempts to unsubscribe if the request cannot be sent, and the delay between them.
+/// Maximum number of attempts to send a request to unsubscribe, and the delay between the attempts.
 const MAX_ATTEMPTS: u32 = 120;
 const RETRY_DELAY: Duration = Duration::from_millis(500);
 
@@ -30,9 +30,9 @@ pub struct Subscription {
     key: u64,
     updates: mpsc::Receiver<Arc<str>>,
     table: Arc<Subscriptions>,
-    /// The place on a stream of the stateless revision.
+    /// The resource's entry on a stream of the stateless revision.
     on_stream: Option<StreamResource>,
-    /// Whether the server was sent a request, which dropping the subscription must undo.
+    /// Whether a request was sent to the server that must be undone when the subscription is dropped.
     is_requested: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Results that do not match their schema in a harmless way. They are repaired only after the
-//! strict decoding has failed.
+//! Repairs of results whose deviation from the schema is harmless. A result is repaired only after the strict decoding has
+//! failed.
 
 use mcp_jsonrpc::{DecodeError, RawJson};
 use mcp_protocol::tolerance::{repair_capabilities, repair_implementation, undecorate};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::Error;
 
-/// Decodes the result of `method`, and repairs it if that is harmless.
+/// Decodes the result of `method`, and repairs the result if its deviation is harmless.
 ///
 /// # Errors
 /// [`Error::InvalidResult`] with the problem of the result as it was received.
@@ -80,7 +80,7 @@ fn repair(
     tolerated.then_some(result)
 }
 
-/// Removes decorations that cannot be decoded, then elements that cannot.
+/// Removes optional members that cannot be decoded, and then elements that still cannot be decoded.
 fn elements<T: DeserializeOwned>(list: &mut Value, tolerance: &Tolerance) -> bool {
     let Some(list) = list.as_array_mut() else {
         return false;
@@ -110,8 +110,7 @@ fn fits<T: DeserializeOwned>(value: &Value) -> bool {
     T::deserialize(value).is_ok()
 }
 
-/// Removes cache hints that cannot be read: the result is then not cached. `null` for the type of the
-/// result means that it is absent.
+/// Removes cache hints that cannot be read, so the result is not cached. Treats the result type `null` as absent.
 fn cache_hints(result: &mut Value) {
     let Value::Object(result) = result else {
         return;
@@ -137,7 +136,7 @@ fn description(result: &mut Value) {
     repair_capabilities::<ServerCapabilities>(capabilities);
 }
 
-/// Repairs the result of a call. The call was executed, so its result is never lost for a member that only describes.
+/// Repairs the result of a call. The call was executed, so an invalid descriptive member must not cause the loss of its result.
 fn call_result(result: &mut Value, problem: &DecodeError, tolerance: &Tolerance) -> Option<bool> {
     let members = result.as_object_mut()?;
     let mut tolerated = true;
@@ -173,7 +172,8 @@ fn call_result(result: &mut Value, problem: &DecodeError, tolerance: &Tolerance)
     Some(tolerated)
 }
 
-/// Repairs the decorations of a content block. Returns whether it can be read now, and that is tolerated.
+/// Removes invalid optional members from a content block. Returns whether the block can now be read, provided that the client
+/// tolerates this deviation.
 fn block(block: &mut Value, tolerance: &Tolerance) -> bool {
     let Err(error) = ContentBlock::deserialize(&*block) else {
         return true;

@@ -11,19 +11,18 @@ use serde::de::DeserializeOwned;
 use super::ClientBuilder;
 
 impl ClientBuilder {
-    /// Adds middleware around all messages of the client, in both directions. The first middleware
-    /// added is the outermost: it sees outbound messages last and inbound messages first. On the
-    /// stateless revision it sees each round trip of a call, and each input request once.
+    /// Adds middleware around all messages of the client, in both directions. The first middleware added is the outermost: it
+    /// receives outbound messages last and inbound messages first. On the stateless revision, middleware receives each round trip
+    /// of a call, and each input request once.
     pub fn layer(mut self, middleware: impl Middleware) -> Self {
         let middleware = SharedMiddleware::new(middleware);
         self.handlers.custom.layers.push(middleware);
         self
     }
 
-    /// Handles a request of the server that is not part of the protocol. Params that do not fit `P`
-    /// are rejected before the handler is called. If a method has several handlers, the last one is
-    /// used. [`connect`](Self::connect) fails for a name of the protocol. The stateless revision has no
-    /// requests to the client.
+    /// Handles a request of the server that is not part of the protocol. Params that do not fit `P` are rejected before the
+    /// handler is called. If a method has several handlers, the last one is used. [`connect`](Self::connect) fails if the
+    /// protocol defines a method with this name. The stateless revision has no requests to the client.
     pub fn method<P, T, F>(
         mut self,
         name: impl Into<String>,
@@ -45,9 +44,9 @@ impl ClientBuilder {
         self
     }
 
-    /// Handles a notification of the server that is not part of the protocol, with the rules of
-    /// [`method`](Self::method). The handler runs where messages are received, so it must not
-    /// block. A notification whose params do not fit `P` is dropped.
+    /// Handles a notification of the server that is not part of the protocol, with the rules of [`method`](Self::method). The
+    /// handler runs on the task that receives messages, so it must not block. A notification whose params do not fit `P` is
+    /// dropped.
     pub fn on_notification<P: DeserializeOwned>(
         mut self,
         name: impl Into<String>,

@@ -50,9 +50,9 @@ pub trait Extension {
 }
 
 impl ClientBuilder {
-    /// Declares an extension and installs its handlers. If a method has a handler already, the
-    /// extension is not installed, and [`connect`](Self::connect) reports the problem. What the
-    /// extension requires is checked by `connect`, too, so that the order does not matter.
+    /// Declares an extension and installs its handlers. If a method has a handler already, the extension is not installed, and
+    /// [`connect`](Self::connect) reports the problem. `connect` also checks that all required extensions are installed, so the
+    /// order of the calls does not matter.
     pub fn with(mut self, extension: impl Extension) -> Self {
         let id = extension.id().to_owned();
         let (settings, requires) = (extension.settings(), extension.requires());

@@ -53,7 +53,7 @@ pub struct ClientBuilder {
     strictness: Strictness,
     experimental: std::collections::BTreeMap<String, JsonObject>,
     extensions: std::collections::BTreeMap<String, JsonObject>,
-    /// The capabilities of another client, for a gateway.
+    /// The capabilities of the client for which a gateway connects.
     relayed: Option<ClientCapabilities>,
 }
 
@@ -115,8 +115,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the newest revision to use; default: the newest supported one. With a session-based
-    /// revision, servers are not probed.
+    /// Sets the newest revision to use; default: the newest supported revision. If this is a session-based revision, the client
+    /// does not probe servers.
     pub fn revision(mut self, revision: Revision) -> Self {
         self.policy.newest = revision;
         self
@@ -128,17 +128,15 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets how long the client waits for the response to `server/discover` before it sends
-    /// `initialize`; default: 5 s. Over HTTP the time of a sign-in is not included. The timeout has no
-    /// effect if the client does not send `initialize`: with [`Negotiation::Stateless`], and with
-    /// [`Negotiation::Prior`] of a stateless revision.
+    /// Sets how long the client waits for the response to `server/discover` before it sends `initialize`; default: 5 s. Over
+    /// HTTP, the time of a sign-in is not included. With [`Negotiation::Stateless`], and with [`Negotiation::Prior`] of a
+    /// stateless revision, the client never sends `initialize`, so the timeout has no effect.
     pub fn probe_timeout(mut self, timeout: Duration) -> Self {
         self.policy.probe_timeout = timeout;
         self
     }
 
-    /// Omits the client's name and version where they are optional: in requests of the stateless
-    /// revision.
+    /// Omits the client's name and version in requests of the stateless revision, where they are optional.
     pub fn anonymous(mut self) -> Self {
         self.anonymous = true;
         self
@@ -150,8 +148,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the maximum memory of one list with all its pages, in bytes; default: 128 MiB. It is
-    /// estimated from the JSON text before a page is decoded. A longer list is an error.
+    /// Sets the maximum memory of one list with all its pages, in bytes; default: 128 MiB. The client estimates the memory from
+    /// the JSON text before it decodes a page. A larger list is an error.
     pub fn max_list_bytes(mut self, bytes: usize) -> Self {
         self.max_list_bytes = bytes;
         self
@@ -159,7 +157,7 @@ impl ClientBuilder {
 
     /// Disables the tool list request before the first [`call_tool`](Client::call_tool) of a tool that was not listed yet. The
     /// client sends this request only to servers of 2025-11-25 that declare tasks, because the list says which tools must be
-    /// called as tasks. Without the request, the client calls the tool without a task, and lists the tools only if the server
+    /// called as tasks. With this setting, the client calls the tool without a task. It lists the tools only if the server
     /// rejects the call, or if the call requests a task ([`ToolCall::as_task`](crate::ToolCall::as_task)).
     pub fn without_listing_tools(mut self) -> Self {
         self.lists_before_call = false;
@@ -190,16 +188,15 @@ impl ClientBuilder {
     /// returns a task at once, and the server fetches the result later. The stateless revision does
     /// not have this feature.
     ///
-    /// The tasks belong to the connection and end with it. They are visible only to its server.
+    /// The tasks belong to the connection and end with it. Only the server of the connection can see them.
     pub fn tasks(mut self, limits: TaskLimits) -> Self {
         self.tasks = Some(limits);
         self
     }
 
-    /// Lets servers continue tool calls as tasks (the tasks extension, since 2026-07-28). The call
-    /// is still one await, which can take long, so set
-    /// [`ToolCall::timeouts`](crate::ToolCall::timeouts). Off by default, like every extension.
-    /// Tools of 2025-11-25 that only run as tasks do not need this setting.
+    /// Lets servers continue tool calls as tasks (the tasks extension, since 2026-07-28). The program still awaits the call once.
+    /// This can take long, so set [`ToolCall::timeouts`](crate::ToolCall::timeouts). Off by default, like every extension. Tools
+    /// of 2025-11-25 that only run as tasks do not need this setting.
     pub fn task_calls(mut self) -> Self {
         self.extensions.extend(v2026_07_28::tasks_extension());
         self
@@ -214,8 +211,7 @@ impl ClientBuilder {
     /// Declares an extension with its settings; pass an empty object for an extension without settings.
     /// [`Client::capabilities`] has the extensions of the server.
     ///
-    /// The identifier has a prefix, as in `com.example/search`. Connecting fails if it is
-    /// malformed.
+    /// The identifier has a prefix, as in `com.example/search`. Connecting fails if the identifier is malformed.
     pub fn extension(mut self, identifier: impl Into<String>, settings: JsonObject) -> Self {
         self.extensions.insert(identifier.into(), settings);
         self
@@ -295,17 +291,16 @@ impl ClientBuilder {
         self
     }
 
-    /// Adds a callback for list changes of the server. All callbacks are called, in the order in which
-    /// they were added. On the stateless revision this keeps a stream open, if the server announces such
-    /// notifications.
+    /// Adds a callback for list changes of the server. All callbacks are called, in the order in which they were added. On the
+    /// stateless revision, the client then keeps a stream open if the server declares such notifications.
     pub fn on_change(mut self, handler: impl Fn(ChangedList) + Send + Sync + 'static) -> Self {
         add_callback(&mut self.handlers.changed, handler);
         self
     }
 
-    /// Sets a callback for the end of the change notifications on the stateless revision, with the
-    /// reason: the server rejects the subscription, or the stream could not be opened again. The
-    /// connection itself can still work. A stream that the server ends is opened again.
+    /// Sets a callback for the end of the change notifications on the stateless revision. The callback receives the reason: the
+    /// server has rejected the subscription, or the stream could not be opened again. The connection itself can still work. If
+    /// the server ends the stream, the client opens it again first.
     pub fn on_changes_ended(mut self, handler: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.handlers.changes_ended = Some(Arc::new(handler));
         self

@@ -15,9 +15,9 @@ use crate::Error;
 
 /// Maximum number of remembered tools.
 const MAX_TOOLS: usize = 4_096;
-/// Maximum size of their output schemas in total, in bytes of JSON.
+/// Maximum total size of the output schemas, in bytes of JSON.
 const MAX_SCHEMA_BYTES: usize = 16 << 20;
-/// Maximum number of compiled schemas; the least recently used one is dropped.
+/// Maximum number of compiled schemas; the least recently used schema is dropped.
 const MAX_VALIDATORS: usize = 16;
 
 #[derive(Default)]
@@ -27,7 +27,7 @@ pub(crate) struct KnownTools {
     /// Whether a page was received.
     listed: AtomicBool,
     tools: Mutex<Tools>,
-    /// Compiled output schemas, the most recently used one last.
+    /// Compiled output schemas, the most recently used schema last.
     validators: Mutex<VecDeque<(Arc<str>, Arc<Validator>)>>,
 }
 
@@ -52,7 +52,7 @@ impl Tools {
         self.by_name.remove(name);
     }
 
-    /// Remembers a tool, unless there are too many; an output schema that does not fit is left out.
+    /// Stores a tool, unless there are too many tools. Omits an output schema for which there is no room.
     fn insert(&mut self, name: &str, mut known: KnownTool) {
         self.remove(name);
         if self.by_name.len() >= MAX_TOOLS {

@@ -24,7 +24,7 @@ use tokio::time::Instant;
 use crate::changes::table::covers;
 use crate::request::member;
 
-/// The longest time to live, whatever the server says.
+/// The maximum time to live. A longer one of the server is shortened.
 const MAX_TTL: Duration = Duration::from_secs(24 * 3_600);
 
 /// Limits of the result cache.
@@ -79,7 +79,7 @@ struct Inner {
     bytes: usize,
     /// Counts uses, to find the least recently used result.
     uses: u64,
-    /// Counts changes, to detect one between a request and its response.
+    /// Number of changes, which shows whether a change occurred between a request and its response.
     changes: u64,
 }
 
@@ -96,7 +96,7 @@ struct Entry {
     bytes: usize,
 }
 
-/// The key of a result that must be requested.
+/// The key of a result that is not in the cache and must be requested.
 pub(crate) struct EmptySlot {
     key: Key,
     changes: u64,
@@ -118,7 +118,7 @@ impl Cache {
         }
     }
 
-    /// Looks up the result of a request. `fresh` ignores a cached result.
+    /// Looks up the result of a request. If `fresh`, ignores a cached result.
     pub(crate) fn find(
         &self,
         method: &str,
@@ -144,7 +144,7 @@ impl Cache {
         }
     }
 
-    /// Stores a result for its time to live, unless something changed since the request.
+    /// Stores a result for its time to live, unless a change notification arrived since the request.
     pub(crate) fn keep(&self, slot: EmptySlot, result: &RawJson, now: Instant) {
         let ttl = ttl(result);
         let bytes = slot.key.params.len() + result.as_str().len();
@@ -214,7 +214,7 @@ impl Inner {
         }
     }
 
-    /// Removes a stale result, or the least recently used one.
+    /// Removes a stale result or, if no result is stale, the least recently used result.
     fn evict(&mut self, now: Instant) {
         let order = |entry: &Entry| (now < entry.until, entry.used);
         let worst = self.entries.iter().min_by_key(|(_, entry)| order(entry));

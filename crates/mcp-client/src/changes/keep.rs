@@ -1,4 +1,4 @@
-//! The task that keeps one stream open for its wanted changes.
+//! The task that keeps one stream open for the changes that the client wants.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -18,12 +18,12 @@ use crate::sync::race;
 
 /// Maximum number of consecutive streams that fail before they are acknowledged.
 const MAX_FAILURES: u32 = 16;
-/// Time after which a stream is not counted as one that ended at once.
+/// A stream that was open for less than this time counts as ended at once.
 const SETTLED: Duration = Duration::from_secs(10);
-/// Time within which the server must acknowledge a stream with several changes. After that, its new resources get streams
-/// of their own, because the server may not answer because of one of them.
+/// Time within which the server must acknowledge a stream with several changes. After that, the client moves the new resources to
+/// separate streams, because one of them may be the reason why the server does not respond.
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(3);
-/// Upper bound of the first delay; it doubles with each failure.
+/// Upper bound of the first delay. The bound doubles with each failure.
 const BASE_DELAY: Duration = Duration::from_millis(500);
 /// Upper bound of all delays.
 const MAX_DELAY: Duration = Duration::from_secs(30);
@@ -34,14 +34,13 @@ static KEYS: AtomicU64 = AtomicU64::new(0);
 struct Keeper {
     stream: Arc<ChangeStream>,
     wanted: watch::Receiver<WantedChanges>,
-    /// The acknowledged request. It stays open until the next one is acknowledged, so that no
-    /// notification is lost.
+    /// The acknowledged request. It stays open until the next request is acknowledged, so that no notification is lost.
     current: Option<OpenRequest>,
     /// Whether new changes are requested one by one, because the server has rejected some of them.
     is_one_by_one: bool,
     /// The resources that were new in the last requests. One of them may be the reason why streams end at once.
     suspects: Vec<Arc<str>>,
-    /// Failures since the last acknowledgement, and streams in a row that ended soon.
+    /// Number of failures since the last acknowledgement, and number of consecutive streams that ended at once.
     failures: u32,
     short: u32,
     was_open: bool,
@@ -62,8 +61,8 @@ pub(super) async fn run<T: OpenStream>(opener: Weak<T>, stream: Arc<ChangeStream
 }
 
 impl Keeper {
-    /// Opens the next stream, or waits until the wanted changes differ from those of the open one. Returns
-    /// `None` once the connection has ended.
+    /// Opens the next stream, or waits until the client wants other changes than those of the open stream. Returns `None` once
+    /// the connection has ended.
     async fn step<T: OpenStream>(&mut self, opener: &Weak<T>) -> Option<()> {
         let (number, requested) = {
             let wanted = self.wanted.borrow_and_update();
@@ -156,7 +155,8 @@ impl Keeper {
         Some((request, limit))
     }
 
-    /// Waits until a request is acknowledged or has failed, or other changes wait for it. Meanwhile the previous stream is read.
+    /// Waits until a request is acknowledged or has failed, or until other changes wait for the end of this request. Meanwhile,
+    /// reads the previous stream.
     async fn acknowledged(
         &mut self,
         request: &mut Option<OpenRequest>,
@@ -195,8 +195,8 @@ impl Keeper {
         race(race(acknowledged, read(request)), race(late, previous)).await
     }
 
-    /// Returns the resources because of which the server may not acknowledge a request: the new ones, or all without an open
-    /// stream.
+    /// Returns the resources that may be the reason why the server does not acknowledge a request: the new resources. If there
+    /// are none and no stream is open, returns all resources.
     fn unacknowledged(&self, requested: &RequestedChanges) -> Vec<Arc<str>> {
         let wanted = self.wanted.borrow();
         let new = wanted.new_of(&requested.resources);
@@ -206,7 +206,7 @@ impl Keeper {
         }
     }
 
-    /// Moves resources to streams of their own.
+    /// Moves each of these resources to a separate stream.
     fn separate<T: OpenStream>(&self, uris: &[Arc<str>], opener: &Weak<T>) {
         if let (Some(list), Some(opener)) = (self.stream.list.upgrade(), opener.upgrade()) {
             for stream in list.separate(&self.stream, uris) {
@@ -215,7 +215,7 @@ impl Keeper {
         }
     }
 
-    /// Adds the new resources of a request to those that are suspected to end streams.
+    /// Adds the new resources of a request to the suspected resources, which may be the reason why streams end.
     fn suspect(&mut self, requested: &RequestedChanges) {
         let current = self.current.as_ref();
         if current.is_some_and(|current| current.began.elapsed() >= SETTLED) {
@@ -227,13 +227,14 @@ impl Keeper {
         self.suspects = suspects.map(Arc::clone).collect();
     }
 
-    /// Returns whether the server has ended a stream soon after it has acknowledged it, not for the first time.
+    /// Returns whether the server has ended a stream soon after the acknowledgement, at least for the second time.
     fn is_repeated_end(&self, event: &Event, began: Option<Instant>) -> bool {
         let has_ended = matches!(event, Event::Broken(_) | Event::Rejected(_));
         has_ended && self.short > 0 && began.is_some_and(|began| began.elapsed() < SETTLED)
     }
 
-    /// Moves the suspected resources of a stream to streams of their own. Returns whether there are any and they are not alone.
+    /// Moves the suspected resources of a stream to separate streams. Returns whether there are suspected resources and the
+    /// stream has other changes as well.
     fn isolate<T: OpenStream>(&mut self, requested: &RequestedChanges, opener: &Weak<T>) -> bool {
         if !requested.is_divisible() {
             self.stream.set_failing(!requested.resources.is_empty());
@@ -271,7 +272,8 @@ impl Keeper {
         Some(())
     }
 
-    /// Handles a rejection: finds the changes that the server does not accept, so that it sends the others.
+    /// Handles a rejection: finds the changes that the server does not accept, so that the client can still subscribe to the
+    /// others.
     async fn rejected(&mut self, requested: &RequestedChanges, error: ErrorObject, number: u64) {
         let wanted = self.wanted.borrow().clone();
         let new = wanted.new_of(&requested.resources);
@@ -295,8 +297,8 @@ impl Keeper {
         }
     }
 
-    /// Ends the subscriptions to new resources. Without new ones and an open stream, ends all, and waits until
-    /// other changes are wanted.
+    /// Ends the subscriptions to new resources. If there are no new resources and no open stream, ends all subscriptions, and
+    /// waits until the client wants other changes.
     async fn give_up(&mut self, reason: String, number: u64) {
         let wanted = self.wanted.borrow().clone();
         let error = ListenError::Ended(reason.clone());
@@ -317,8 +319,7 @@ impl Keeper {
         self.read_until_changed(number).await;
     }
 
-    /// Waits before the next stream, at most until the connection is closed. `reason` is how the last one
-    /// ended.
+    /// Waits before the next stream is opened, at most until the connection is closed. `reason` says how the last stream ended.
     async fn pause(&mut self, reason: &str, wait: Duration) {
         tracing::debug!(reason, ?wait, "listening again");
         let closed = async {

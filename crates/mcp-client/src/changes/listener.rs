@@ -1,6 +1,6 @@
 //! Change notifications on the stateless revision: a few streams for all wanted changes.
 //!
-//! [`SubscriptionListener`] spreads the resources over streams. The first one also has the changes of lists.
+//! [`SubscriptionListener`] distributes the resources among the streams. The first stream also has the changes of lists.
 //!
 //! Specification: [subscriptions][spec].
 //!
@@ -46,7 +46,7 @@ impl SubscriptionListener {
         first.start(opener);
     }
 
-    /// Subscribes to a resource, on the stream that has it or on the first one with room.
+    /// Subscribes to a resource, on the stream that already has it, or on the first stream with room.
     ///
     /// # Errors
     /// All streams are full.
@@ -111,7 +111,7 @@ impl SubscriptionListener {
         }
     }
 
-    /// Resets the state for a new connection. The old one ended before any changes were wanted.
+    /// Resets the state for a new connection. The old connection ended before the client wanted any changes.
     pub(crate) fn reopen(&self) {
         self.0.reopen();
     }

@@ -1,4 +1,4 @@
-//! What the streams need from the client.
+//! The functions of the client that the streams need.
 
 use std::sync::Arc;
 use std::time::Duration;

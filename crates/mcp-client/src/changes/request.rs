@@ -20,7 +20,7 @@ pub(super) enum Event {
     /// Other changes are wanted.
     Changed,
     Acknowledged,
-    /// The request is not acknowledged, and other changes wait for it.
+    /// The request has not been acknowledged yet, and other changes wait until it ends.
     Late,
     Rejected(ErrorObject),
     Broken(String),
@@ -48,7 +48,7 @@ impl OpenEntry {
     }
 }
 
-/// A request, removed from the open ones on drop.
+/// An open request. On drop, it is removed from the list of open requests.
 pub(super) struct OpenRequest {
     pub(super) call: Call,
     pub(super) key: u64,
@@ -66,7 +66,7 @@ impl Drop for OpenRequest {
     }
 }
 
-/// Reads a stream until it ends, and removes it.
+/// Reads a stream until it ends, and then removes its request.
 pub(super) async fn read(request: &mut Option<OpenRequest>) -> Event {
     let Some(open) = request else {
         return pending().await;

@@ -128,7 +128,8 @@ impl ChangeStream {
         taken
     }
 
-    /// Adds a resource of another stream to this one, which is unused. It stays alone until the server acknowledges it.
+    /// Adds a resource of another stream to this stream, which is unused. No other resource is added until the server has
+    /// acknowledged this one.
     pub(super) fn put(&self, uri: &Arc<str>, resource: WantedResource) {
         self.wanted.send_modify(|wanted| {
             wanted.is_failing = true;
@@ -139,7 +140,7 @@ impl ChangeStream {
         });
     }
 
-    /// Changes whether the stream has failed, so that no other resources are added.
+    /// Sets whether the stream has failed. No other resources are added to a failed stream.
     pub(super) fn set_failing(&self, is_failing: bool) {
         self.wanted.send_if_modified(|wanted| {
             wanted.is_failing = is_failing;

@@ -20,13 +20,13 @@ static KEYS: AtomicU64 = AtomicU64::new(0);
 
 /// The streams of a client.
 pub(super) struct StreamList {
-    /// Never empty. The first one also has the changes of lists.
+    /// Never empty. The first stream also has the changes of lists.
     pub(super) streams: Mutex<Vec<Arc<ChangeStream>>>,
     pub(super) subscriptions: Arc<Subscriptions>,
     pub(super) on_end: Option<OnChangesEnded>,
 }
 
-/// A resource that is wanted on a stream, until this is dropped.
+/// A guard for a resource that a caller wants on a stream. Dropping it ends the subscription.
 pub(crate) struct StreamResource {
     streams: Arc<StreamList>,
     uri: Arc<str>,
@@ -91,7 +91,8 @@ impl StreamList {
         all.find(|stream| stream.has(uri, key)).map(Arc::clone)
     }
 
-    /// Adds a resource to the stream that has it, or to the first one with room. Returns the stream, which must be started.
+    /// Adds a resource to the stream that already has it, or to the first stream with room. Returns the stream, which must be
+    /// started.
     ///
     /// # Errors
     /// All streams are full.
@@ -117,8 +118,8 @@ impl StreamList {
         Ok((stream, resource))
     }
 
-    /// Moves resources to streams of their own, because one of them may be the reason why the server does not keep the common stream open. Returns
-    /// these streams, which must be started.
+    /// Moves each resource to a separate stream, because one of them may be the reason why the server does not keep the common
+    /// stream open. Returns these streams, which must be started.
     pub(super) fn separate(
         self: &Arc<Self>,
         from: &ChangeStream,
@@ -141,8 +142,8 @@ impl StreamList {
         separated
     }
 
-    /// Returns a stream without resources. If there are too many streams, ends the subscriptions of the one that has waited for
-    /// the server for the longest time.
+    /// Returns a stream without resources. If there are too many streams, ends the subscriptions of the stream that has waited
+    /// longest for the server.
     fn unused(self: &Arc<Self>, streams: &mut Vec<Arc<ChangeStream>>) -> Option<Arc<ChangeStream>> {
         let unused = streams.iter().skip(1).position(|stream| stream.is_unused());
         let stream = match unused {

@@ -1,4 +1,4 @@
-//! The table of open resource subscriptions, and of those that the client ends.
+//! The table of open resource subscriptions, and of the subscriptions that the client is ending.
 
 use std::collections::{HashMap, VecDeque};
 use std::pin::pin;
@@ -15,8 +15,8 @@ const MAX_QUEUED: usize = 64;
 /// Maximum number of `resources/unsubscribe` that wait for their responses at the same time, so that the
 /// other requests of the connection have room.
 const MAX_ENDING: usize = 8;
-/// Maximum size of the resources whose subscriptions are to be ended, in bytes. Above it, the server keeps the oldest
-/// subscriptions.
+/// Maximum size, in bytes, of the queue of resources to unsubscribe from. Above this size, the oldest entries are dropped, and
+/// the server keeps these subscriptions.
 const MAX_LEAVING_BYTES: usize = 4 << 20;
 /// Size of a resource in addition to its URI.
 const OVERHEAD_BYTES: usize = 256;
@@ -28,7 +28,7 @@ pub(crate) const MAX_ENDING_WAIT: Duration = Duration::from_secs(3);
 #[derive(Default)]
 pub(crate) struct Subscriptions {
     table: Mutex<Table>,
-    /// Wakes subscriptions that wait for the end of others.
+    /// Wakes subscriptions that wait until earlier subscriptions have ended.
     ended: Notify,
 }
 
@@ -36,8 +36,7 @@ pub(crate) struct Subscriptions {
 struct Table {
     last: u64,
     resources: HashMap<Arc<str>, SubscribedResource>,
-    /// The resources without readers from which the client is to unsubscribe. Those that have readers
-    /// again are left out later.
+    /// The resources without readers from which the client is to unsubscribe. A resource that has readers again is skipped later.
     leaving: VecDeque<Arc<str>>,
     leaving_bytes: usize,
     /// Whether resources were forgotten since the queue was last empty.
@@ -69,7 +68,7 @@ pub(crate) struct TableEntry {
     pub(crate) updates: mpsc::Receiver<Arc<str>>,
 }
 
-/// A resource from which the client unsubscribes; until this is dropped, new subscriptions to it wait.
+/// A resource from which the client unsubscribes; Until this guard is dropped, new subscriptions to the resource wait.
 pub(crate) struct Unsubscribing {
     subscriptions: Arc<Subscriptions>,
     pub(crate) uri: Arc<str>,
@@ -144,8 +143,8 @@ impl Subscriptions {
         TableEntry { key, uri, updates }
     }
 
-    /// Waits until no `resources/unsubscribe` for the resource is in flight, which the server may process after a new
-    /// `resources/subscribe`, but at most [`MAX_ENDING_WAIT`].
+    /// Waits until no `resources/unsubscribe` for the resource is in flight, at most [`MAX_ENDING_WAIT`]. Otherwise, the server
+    /// could process it after a new `resources/subscribe`.
     pub(crate) async fn may_subscribe(&self, uri: &str) {
         let ended = async {
             loop {
@@ -188,8 +187,8 @@ impl Subscriptions {
         Some(self.start_ending(&mut table, uri))
     }
 
-    /// Removes a subscription. If it was the last one of its resource, queues the resource to be
-    /// unsubscribed from. Returns whether the caller must start another task that does so.
+    /// Removes a subscription. If it was the last one of its resource, queues the resource. Returns whether the caller must start
+    /// another task that unsubscribes from the queued resources.
     pub(crate) fn leave(&self, key: u64, uri: &Arc<str>) -> bool {
         let mut table = lock(&self.table);
         if !table.remove(key, uri) {

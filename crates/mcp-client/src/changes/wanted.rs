@@ -6,12 +6,12 @@ use std::sync::Arc;
 use mcp_jsonrpc::ErrorObject;
 use mcp_types::v2026_07_28::SubscriptionFilter;
 
-/// Maximum number of resources of one stream, and maximum size of their URIs in bytes. Each new resource
-/// causes a request with all resources of its stream, and a server that refuses it refuses them all.
+/// Maximum number of resources of one stream, and maximum size of their URIs in bytes. For each new resource, the client sends a
+/// request with all resources of the stream. If the server refuses the new resource, it refuses the whole request.
 pub(super) const MAX_RESOURCES: usize = 32;
 const MAX_RESOURCE_BYTES: usize = 16 << 10;
 
-/// The wanted changes. Each modification by the client gets a number.
+/// The wanted changes. The client numbers its modifications.
 #[derive(Debug, Clone, Default)]
 pub(super) struct WantedChanges {
     pub(super) number: u64,
@@ -26,7 +26,8 @@ pub(super) struct WantedChanges {
 
 #[derive(Debug, Clone)]
 pub(super) struct WantedResource {
-    /// Distinguishes it from later ones with the same URI. It stays the same when the resource moves to another stream.
+    /// The key of the resource, which differs from the keys of later resources with the same URI. It stays the same when the
+    /// resource moves to another stream.
     pub(super) key: u64,
     /// Number of subscriptions.
     pub(super) subscriptions: usize,
@@ -99,8 +100,7 @@ impl WantedChanges {
         resources.filter(move |(_, resource)| is_asked(&resource.state))
     }
 
-    /// Returns the changes to request: those that the server has accepted and the new ones, or only the oldest
-    /// new one.
+    /// Returns the changes to request: the accepted changes, and all new changes or only the oldest new change.
     pub(super) fn to_request(&self, is_one_by_one: bool) -> RequestedChanges {
         let is_watched = |state: &ResourceState| matches!(state, ResourceState::Watched);
         let is_accepted = |state: &ResourceState| !matches!(state, ResourceState::Refused(_));
@@ -125,7 +125,7 @@ impl WantedChanges {
         self.honoured.is_none() && !is_empty(&self.lists)
     }
 
-    /// Returns the new resources among these.
+    /// Returns the requested resources that are new.
     pub(super) fn new_of<'a>(&self, uris: &'a [Arc<str>]) -> Vec<&'a Arc<str>> {
         uris.iter().filter(|uri| self.is_new(uri)).collect()
     }
@@ -136,7 +136,7 @@ impl WantedChanges {
         self.has_new_lists() || new.next().is_some()
     }
 
-    /// Makes everything new, because the server no longer accepts it.
+    /// Marks all changes as new, because the server has to accept them again.
     pub(super) fn renew(&mut self) {
         self.honoured = None;
         for resource in self.resources.values_mut() {
@@ -161,7 +161,7 @@ impl RequestedChanges {
         self.resources.is_empty() && is_empty(&self.lists)
     }
 
-    /// Returns whether there are resources and anything else.
+    /// Returns whether there are resources, and other resources or lists besides the first one.
     pub(super) fn is_divisible(&self) -> bool {
         self.resources.len() > 1 || !self.resources.is_empty() && !is_empty(&self.lists)
     }

@@ -51,7 +51,7 @@ struct Connector<'a> {
     inbound: &'a Arc<ClientInbound>,
     connection: Arc<dyn Connection>,
     spare: Option<Box<dyn Transport>>,
-    /// Why `server/discover` has failed, if that says nothing about the revision.
+    /// The reason why `server/discover` failed, if the failure says nothing about the revision.
     failed_probe: Option<String>,
     /// Whether `server/discover` was sent on this connection.
     is_probed: bool,
@@ -209,7 +209,7 @@ impl Connector<'_> {
         }
     }
 
-    /// Performs the handshake, and decides what follows if the server refuses it.
+    /// Performs the handshake, and decides the next step if the server refuses it.
     async fn open(
         &mut self,
         probe: &mut Probe,
@@ -355,8 +355,8 @@ impl Connector<'_> {
         Ok(Agreed::from_handshake(revision, result))
     }
 
-    /// Returns the revision that the server has selected. An unknown older one is spoken to in the
-    /// oldest known revision.
+    /// Returns the revision that the server has selected. If the server selects an unknown older revision, returns the oldest
+    /// known revision.
     fn answered(&self, version: &str) -> Option<Revision> {
         let oldest = Revision::ALL[0];
         let is_date = version.len() == 10 && version.starts_with("202");
@@ -372,7 +372,7 @@ impl Connector<'_> {
         version.parse().ok()
     }
 
-    /// Reconnects to the server, which ended the first connection.
+    /// Reconnects to the server, which has ended the first connection.
     async fn restart(&mut self) -> Result<(), Error> {
         let reason = self.connection.closed().await;
         self.close().await;
@@ -390,7 +390,7 @@ impl Connector<'_> {
         Ok(())
     }
 
-    /// Adds what the transport knows about the peer. Call it after [`close`](Self::close).
+    /// Adds the transport's information about the peer to an error. Call it after [`close`](Self::close).
     async fn explain(&mut self, cause: Error) -> Error {
         let details = match &cause {
             // It has the same details.

@@ -18,9 +18,9 @@ use super::ClientInbound;
 use super::handlers::{ElicitForm, ElicitUrl, Sample};
 use crate::request::round_trips::AnswerInput;
 
-/// Maximum number of requests to the user or the model at the same time.
+/// Maximum number of concurrent requests to the user or the model.
 pub(super) const MAX_INPUT_REQUESTS: usize = 16;
-/// Maximum number of accepted URLs whose completion is expected.
+/// Maximum number of accepted URL elicitations whose completion the client waits for.
 const MAX_URLS: usize = 256;
 
 impl AnswerInput for ClientInbound {
@@ -65,7 +65,7 @@ impl ClientInbound {
         }
     }
 
-    /// Answers an input request in a result, behind the middleware.
+    /// Answers an input request in a result. The middleware runs first.
     fn answer_layered(&self, method: &str, params: Option<&str>) -> Result<Reply, ErrorObject> {
         let (Some(layers), Some(this)) = (&self.layers, self.this.upgrade()) else {
             return self.answer_now(method, params);
@@ -252,7 +252,7 @@ impl ClientInbound {
     }
 }
 
-/// Returns whether a URL is for a web browser. Other schemes could run programs or read files.
+/// Returns whether a URL is for a web browser. A URL with another scheme could run programs or read files.
 fn is_web_url(url: &str) -> bool {
     let scheme = url.split_once("://").map(|(scheme, _)| scheme);
     scheme.is_some_and(|it| it.eq_ignore_ascii_case("https") || it.eq_ignore_ascii_case("http"))

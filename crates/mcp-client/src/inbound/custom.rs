@@ -36,8 +36,8 @@ impl Custom {
     /// `declared`.
     ///
     /// # Errors
-    /// The protocol has a method with this name, or an extension was not installed, or requires
-    /// another one.
+    /// The protocol has a method with this name, an extension was not installed, or an extension that another one requires is
+    /// missing.
     pub(crate) fn check(&self, declared: &BTreeMap<String, JsonObject>) -> Result<(), Error> {
         if let Some(problem) = self.problems.first() {
             return Err(Error::invalid(problem.clone()));
@@ -57,7 +57,7 @@ impl Custom {
         })
     }
 
-    /// Returns the first name that the protocol has.
+    /// Returns the first name that the protocol already uses.
     pub(crate) fn check_names(&self) -> Result<(), &String> {
         let taken = self.names().find(|name| gate::is_core_method(name));
         taken.map_or(Ok(()), Err)

@@ -125,8 +125,8 @@ impl ClientInbound {
         agreed.is_some_and(|(revision, _)| revision.is_stateless())
     }
 
-    /// Returns the reply to a task request, or to a request that becomes a task; `None` for other
-    /// requests, and if tasks are disabled.
+    /// Returns the reply to a request about tasks, or to a request that becomes a task. Returns `None` for other requests, and if
+    /// tasks are disabled.
     fn as_task(&self, request: &Request<'_>) -> Option<Reply> {
         let server_tasks = self.server_tasks.as_ref()?;
         let (revision, _) = self.agreed.get()?;
@@ -271,10 +271,9 @@ impl Inbound for ClientInbound {
             .is_some_and(|(revision, _)| revision.rules().batches)
     }
 
-    /// Returns whether an unreadable frame gets an error response. Text that is not JSON is output
-    /// that a server program printed to stdout: it gets none, and the transport counts it as a stray
-    /// line. A message without an id gets none on revisions whose errors need an id. An array always
-    /// gets one, because JSON-RPC requires it.
+    /// Returns whether an unreadable frame gets an error response. Text that is not JSON is output that a server program printed
+    /// to stdout. It gets no response, and the transport counts it as a stray line. A message without an id gets no response on
+    /// revisions whose errors need an id. An array always gets a response, because JSON-RPC requires it.
     fn unreadable(&self, frame: &[u8], error: &ParseError) -> bool {
         let agreed = self.agreed.get();
         let is_output = error.kind() == ParseErrorKind::Syntax && error.may_be_response();

@@ -221,7 +221,7 @@ impl ServerTasks {
         ))
     }
 
-    /// Waits for the outcome. Every request gets it.
+    /// Waits for the outcome. All requests for the result of the task receive it.
     fn result(self: &Arc<Self>, id: String) -> Reply {
         let this = Arc::clone(self);
         Reply::Pending(Box::pin(async move {
@@ -339,7 +339,7 @@ fn related(json: &RawJson, id: &str) -> Outcome {
     Ok(Payload::of(result))
 }
 
-/// Returns the id of the task that the params name. `_meta` is not used for that.
+/// Returns the id of the task that the params name. `_meta` is ignored.
 fn named(params: Option<&str>) -> Result<String, ErrorObject> {
     decode_params::<GetTaskRequestParams>(params).map(|params| params.task_id)
 }

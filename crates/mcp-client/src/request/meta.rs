@@ -34,7 +34,7 @@ pub(crate) struct MetaTemplate {
 }
 
 impl MetaTemplate {
-    /// Creates the template. Without `info` the client stays anonymous.
+    /// Creates the template. Without `info`, the requests do not name the client.
     pub(crate) fn new(
         revision: Revision,
         info: Option<&Implementation>,
@@ -104,8 +104,7 @@ impl MetaTemplate {
         out
     }
 
-    /// Returns what the transport needs to know about a request. `name` is the value of the
-    /// `Mcp-Name` header.
+    /// Returns the properties of a request that the transport needs. `name` is the value of the `Mcp-Name` header.
     pub(crate) fn extras(&self, name: Option<String>) -> Extras {
         Extras::of_stateless(StatelessRequest::new(self.revision.as_str(), name))
     }

@@ -1,4 +1,4 @@
-//! One request as the client describes it, and what comes back.
+//! One request as the client describes it, and its response.
 
 pub(crate) mod meta;
 pub(crate) mod progress;
@@ -21,7 +21,7 @@ pub(crate) struct Request {
     pub(crate) options: RequestOptions,
     /// HTTP headers that repeat arguments.
     pub(crate) headers: Vec<(String, String)>,
-    /// Whether a result that requires input is returned, instead of being answered by the handlers.
+    /// Whether a result with input requests is returned to the caller. Otherwise, the handlers answer the input requests.
     pub(crate) is_single: bool,
 }
 
@@ -52,9 +52,8 @@ macro_rules! option_setters {
             self
         }
 
-        /// Calls `callback` with each progress notification, in order. The callback runs where
-        /// messages are received, so it must not block. In each round trip, progress starts again
-        /// from the beginning.
+        /// Calls `callback` with each progress notification, in order. The callback runs on the task that receives messages, so
+        /// it must not block. Progress starts again in each round trip.
         pub fn on_progress(
             mut self,
             callback: impl FnMut(crate::Progress) + Send + 'static,
@@ -99,8 +98,7 @@ impl Request {
     }
 }
 
-/// Returns the JSON text of a member of an object; `None` if it is missing or the text is malformed
-/// before it.
+/// Returns the JSON text of a member of an object; `None` if the member is missing, or if the text before it is malformed.
 pub(crate) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
     let mut members = members(object).map_while(Result::ok);
     let found = members.find(|(key, _)| is_member(key, name));

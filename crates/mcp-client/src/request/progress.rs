@@ -11,7 +11,7 @@ use tokio::time::Instant;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// The progress so far; increases with every notification.
+    /// The last reported progress. It increases with every notification.
     pub progress: f64,
     /// The total, if known.
     pub total: Option<f64>,
@@ -102,7 +102,7 @@ impl ProgressEntry {
         ProgressToken::Number(self.token)
     }
 
-    /// Takes the callback back, for the next token of the same call.
+    /// Returns the callback, so that the next token of the same call can use it.
     pub(crate) fn take_callback(&mut self) -> Option<Callback> {
         lock(&self.waiting).callback.take()
     }

@@ -1,7 +1,7 @@
 //! Multi round-trip requests.
 //!
-//! The input requests in a result are handled by the handlers of server requests. The server's
-//! state is returned unread.
+//! The input requests in a result are handled by the handlers of server requests. The client returns the server's state unchanged
+//! and does not read it.
 //!
 //! Specification: [multi round-trip requests][spec].
 //!
@@ -32,7 +32,7 @@ pub(crate) trait AnswerInput: Send + Sync {
 pub(crate) enum ResultKind {
     Complete,
     InputRequired,
-    /// The server continues the request as a task, which the client polls.
+    /// The server continues the request as a task. The client polls the task.
     Task,
 }
 
@@ -186,8 +186,8 @@ impl RetryParams {
     }
 }
 
-/// Returns the delay before the `nth` request in a row that only returns the state: none at first,
-/// then increasing up to two seconds.
+/// Returns the delay before the `nth` consecutive request that only returns the state. The first delay is zero; later delays
+/// increase up to two seconds.
 pub(crate) fn retry_delay(nth: u32) -> Duration {
     match nth {
         0 | 1 => Duration::ZERO,

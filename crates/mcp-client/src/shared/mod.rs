@@ -24,11 +24,11 @@ pub(crate) struct Shared {
     pub(crate) progress: Arc<ProgressTable>,
     pub(crate) agreed: Agreed,
     pub(crate) timeouts: Timeouts,
-    /// Round trips with input that one call may take.
+    /// Maximum number of round trips with input in one call.
     pub(crate) max_round_trips: u32,
-    /// Estimated memory of all pages of one list.
+    /// Maximum estimated memory of all pages of one list.
     pub(crate) max_list_bytes: usize,
-    /// Whether a call of an unknown tool lists the tools first, on servers with tasks (2025-11-25).
+    /// Whether the client lists the tools before it calls an unknown tool, on servers with tasks (2025-11-25).
     pub(crate) lists_before_call: bool,
     pub(crate) approve: Option<Approve>,
     pub(crate) cache: Arc<Cache>,

@@ -67,8 +67,7 @@ fn unsupported(method: &str, missing: Unsupported) -> Error {
     Error::Unsupported { method, missing }
 }
 
-/// Returns whether session-based revisions have the method and the stateless revision does not.
-/// Methods of extensions are in neither list.
+/// Returns whether only session-based revisions have the method. Returns `false` for methods of extensions.
 fn is_removed(method: &str) -> bool {
     mcp_types::request_direction(method).is_some()
         && v2026_07_28::request_direction(method).is_none()

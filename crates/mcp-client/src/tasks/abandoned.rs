@@ -1,7 +1,7 @@
 //! Calls that request a task and are dropped before the task exists (2025-11-25).
 //!
-//! `notifications/cancelled` must not be used for them, and `tasks/cancel` needs the id of the task.
-//! The client therefore waits for the response in the background and then cancels the task.
+//! The client must not send `notifications/cancelled` for such a call, and `tasks/cancel` needs the id of the task. The client
+//! therefore waits for the response in the background and then cancels the task.
 //!
 //! Specification: [cancellation][spec].
 //!

@@ -123,11 +123,10 @@ impl TaskHandle {
         self
     }
 
-    /// Waits for the end of the task, without a time limit. Polls the task at the interval that the
-    /// server suggests, and answers its input requests with the handlers of the
-    /// [`ClientBuilder`](crate::ClientBuilder). If the server is unreachable, polling continues
-    /// until the time to live of the task has passed or, for a task without one, until the server
-    /// was unreachable for [`Timeouts::total`].
+    /// Waits for the end of the task, without a time limit. Polls the task at the interval that the server suggests, and answers
+    /// its input requests with the handlers of the [`ClientBuilder`](crate::ClientBuilder). If the server is unreachable, polling
+    /// continues until the time to live of the task has passed. For a task without a time to live, polling continues until the
+    /// server was unreachable for [`Timeouts::total`].
     ///
     /// # Errors
     /// The error of the call; [`Error::TaskCancelled`]; [`Error::TaskLost`]; [`Error::InputFailed`]
@@ -167,8 +166,8 @@ impl TaskHandle {
         }
     }
 
-    /// Asks the server to cancel the task. The task may already have ended, and a server of
-    /// 2026-07-28 only acknowledges the request. [`wait`](Self::wait) returns the result.
+    /// Asks the server to cancel the task. A server of 2026-07-28 only acknowledges the request, and the task may already have
+    /// ended. Use [`wait`](Self::wait) to receive the result.
     ///
     /// # Errors
     /// The server rejects the request, for example because it does not know the task or the task

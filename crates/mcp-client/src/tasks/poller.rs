@@ -24,11 +24,11 @@ use crate::shared::Shared;
 use crate::task_status::state::{OnStatus, Snapshot, TaskState};
 use crate::task_status::watch::StatusWatch;
 
-/// Delay after the first failed poll, if the server never suggested an interval.
+/// Delay after the first failed poll, if the server has not suggested an interval.
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 /// Maximum number of input requests of one task.
 const MAX_INPUT_REQUESTS: usize = 1_000;
-/// How often input responses are sent again after a rejection that may be temporary.
+/// Maximum number of times that input responses are sent again after rejections that may be temporary.
 const MAX_REJECTIONS: u32 = 8;
 
 pub(super) struct TaskPoller<'a> {
@@ -267,8 +267,7 @@ impl<'a> TaskPoller<'a> {
         }
     }
 
-    /// Converts an error response to `tasks/result`: the task is lost, or this is the error of the
-    /// call.
+    /// Converts an error response to `tasks/result`: either the task is lost, or the response is the error of the call.
     fn outcome(&self, now: &Snapshot, rejection: ErrorObject) -> Error {
         if now.state.status == TaskStatus::Completed && rejection.code == ErrorCode::INVALID_PARAMS
         {

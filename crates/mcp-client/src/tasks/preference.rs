@@ -54,8 +54,7 @@ impl TaskPreference {
         })
     }
 
-    /// Returns the task request after the server rejected a call without a task, in case the tool
-    /// must be called as a task.
+    /// Returns the task request for a call that the server has rejected without a task, if the tool must be called as a task.
     ///
     /// # Errors
     /// The tools cannot be listed.

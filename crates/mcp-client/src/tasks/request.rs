@@ -40,7 +40,7 @@ pub(super) fn request(
 /// Creates a `tasks/cancel` request.
 ///
 /// # Errors
-/// [`Error::Unsupported`] if the server did not declare it (2025-11-25).
+/// [`Error::Unsupported`] if the server did not declare that tasks can be cancelled (2025-11-25).
 pub(super) fn cancel(shared: &Shared, id: &str) -> Result<Call, Error> {
     // A server of the stateless revision that created a task also has `tasks/cancel`.
     if !shared.rules().stateless {
