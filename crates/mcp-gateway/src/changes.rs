@@ -15,7 +15,7 @@ use mcp_protocol::LogLimit;
 /// Maximum number of open subscriptions, of all clients and of one client.
 const MAX_SUBSCRIPTIONS: usize = 1_024;
 const MAX_SUBSCRIPTIONS_PER_CLIENT: usize = 128;
-/// Number of sessions at which those that have ended are removed.
+/// When the table has this number of sessions, the sessions that have ended are removed.
 const MIN_SWEEP: usize = 64;
 
 /// Decides whether a client may be notified of a change. The arguments are the name of the server's mount, the URI that the client has subscribed to, and
@@ -77,7 +77,7 @@ pub(crate) fn notification(list: ChangedList) -> Option<&'static str> {
 }
 
 impl Changes {
-    /// Sets what clients may be notified of. Has no effect if it is called again.
+    /// Sets the rules about which changes clients may be notified of. A second call has no effect.
     pub(crate) fn set_update_filter(&self, filter: UpdateFilter) {
         let _ = self.update_filter.set(filter);
     }
@@ -172,7 +172,7 @@ mod tests {
 
     use super::*;
 
-    /// The link of a client that is gone.
+    /// The link of a client that has disconnected.
     #[derive(Debug)]
     struct ClosedLink;
 

@@ -31,7 +31,7 @@ pub(crate) type OnChange = Box<dyn Fn(ChangedList) + Send + Sync>;
 /// Maximum size of the params of a notification that is passed to the server, in bytes.
 const MAX_NOTIFICATION_BYTES: usize = 64 << 10;
 
-/// Maximum size of the messages that wait at a connection for which no client is charged, in bytes.
+/// Maximum size, in bytes, of the messages that wait at a connection if no client is charged for the connection.
 const MAX_QUEUED_BYTES: usize = 128 << 10;
 /// Maximum time for which calls wait for the response to `logging/setLevel` on a new connection.
 const MAX_LEVEL_WAIT: Duration = Duration::from_secs(3);
@@ -49,13 +49,13 @@ pub(crate) struct UpstreamConnection {
     permit: Permit,
 }
 
-/// How many requests use a connection, and since when it is unused.
+/// The number of requests that use a connection, or the time since which it is unused.
 struct Usage {
     running: usize,
     last: Instant,
 }
 
-/// A connection in use: until this is dropped, it is not closed to make room for another one.
+/// A guard for a connection in use. Until the guard is dropped, the connection is not closed to make room for another one.
 pub(crate) struct InUse(Arc<UpstreamConnection>);
 
 impl Deref for InUse {
@@ -130,7 +130,8 @@ impl UpstreamConnection {
         Some(InUse(Arc::clone(self)))
     }
 
-    /// Ends the use of the connection if nothing uses it. Returns whether it did; the caller closes it then.
+    /// Ends the use of the connection if nothing uses it. Returns `true` if the use has ended; the caller must then close the
+    /// connection.
     pub(crate) fn retire_unused(&self) -> bool {
         let usage = lock(&self.usage);
         let is_unused = usage.running == 0 && !self.routes.has_calls();
@@ -182,7 +183,7 @@ impl UpstreamConnection {
         &self.routes
     }
 
-    /// Returns whether the server is spoken to in the stateless revision.
+    /// Returns whether the connection uses the stateless revision.
     pub(crate) fn is_stateless(&self) -> bool {
         self.client.revision().is_stateless()
     }
@@ -192,8 +193,9 @@ impl UpstreamConnection {
         self.is_stateless() && self.client.connection().has_headers()
     }
 
-    /// Creates a request, which is sent when it is first polled. Dropping it cancels it at the server. The client is charged for its memory until
-    /// it is written, if the server does not read: the pipe also keeps requests that were cancelled.
+    /// Creates a request, which is sent when it is first polled. Dropping the request cancels it at the server. While the server
+    /// does not read, the client is charged for the memory of the request until it is written: the pipe also keeps requests that
+    /// were cancelled.
     ///
     /// # Errors
     /// The server does not read, and the client or all clients have sent too much.
@@ -264,8 +266,8 @@ impl fmt::Debug for UpstreamConnection {
     }
 }
 
-/// Converts the reason why a call to a server of a gateway has no response. Errors of a transport can have its URL and paths of this machine, so only
-/// the operator sees them, in the log.
+/// Converts the reason why a call to a server of a gateway has no response. An error of a transport can contain the URL of the
+/// server and paths of this machine, so it is only logged, for the operator.
 pub(crate) fn hidden_response(server: &str, error: &CallError, log: &LogLimit) -> ErrorObject {
     let outcome = match error {
         CallError::Closed(_) => "has ended the connection, and the call may have run",
@@ -296,8 +298,8 @@ pub(crate) fn no_response(server: &str, error: &CallError) -> ErrorObject {
     unavailable(server, without_setting_names(&text))
 }
 
-/// Creates the error for a server that cannot be reached. The reason can have paths of this machine and text of the server, so only the
-/// operator sees it, in the log.
+/// Creates the error for a server that cannot be reached. The reason can contain paths of this machine and text of the server, so
+/// it is only logged, for the operator.
 pub(crate) fn unreachable(server: &str, error: &Error, log: &LogLimit) -> ErrorObject {
     if let Some(omitted) = log.admit(std::time::Instant::now()) {
         tracing::warn!(server, %error, omitted, "the server cannot be reached");

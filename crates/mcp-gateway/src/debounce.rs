@@ -7,10 +7,10 @@ use std::time::Duration;
 use mcp_protocol::lock;
 use tokio::time::sleep;
 
-/// The wait before the work, for further requests of the same work.
+/// How long the work waits for further requests of the same work.
 const DELAY: Duration = Duration::from_millis(50);
 
-/// Combines requests of the same work that follow each other. At most one task runs for each key.
+/// Combines requests for the same work that follow each other quickly. At most one task runs for each key.
 #[derive(Default)]
 pub(crate) struct Debounce(Mutex<BTreeMap<&'static str, State>>);
 
@@ -18,12 +18,12 @@ pub(crate) struct Debounce(Mutex<BTreeMap<&'static str, State>>);
 enum State {
     Waiting,
     Running,
-    /// It was requested while it ran.
+    /// The work was requested again while it ran.
     RunningAndRequested,
 }
 
 impl Debounce {
-    /// Does the work after a short wait; once, if it is requested several times until then.
+    /// Does the work after a short wait. If the work is requested several times during the wait, does it once.
     pub(crate) fn run<F, W>(self: &Arc<Self>, key: &'static str, work: F)
     where
         F: Fn() -> W + Send + 'static,

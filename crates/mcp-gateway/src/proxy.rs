@@ -21,7 +21,7 @@ use crate::upstream::Upstream;
 pub struct Proxy(pub(crate) Arc<Core>);
 
 impl Proxy {
-    /// Connects to the server. Its name, capabilities and instructions are those of the proxy.
+    /// Connects to the server. The proxy has the name, capabilities and instructions of the server.
     ///
     /// # Errors
     /// The server cannot be started or reached, or no revision is supported by both sides.
@@ -35,7 +35,7 @@ impl Proxy {
         &self.0.upstream
     }
 
-    /// Returns the revision that is used with the server.
+    /// Returns the revision that the proxy uses with the server.
     pub fn revision(&self) -> mcp_client::Revision {
         self.0.shared.known().revision
     }
@@ -100,7 +100,7 @@ impl Service for Proxy {
         self.serve(name, request.params, context)
     }
 
-    /// Methods that the protocol does not have are passed on; the server knows which ones it has.
+    /// The proxy passes on methods that are not part of the protocol. The server rejects those that it does not know.
     fn has_method(&self, name: &str) -> bool {
         name.len() <= MAX_METHOD_NAME && !gate::is_core_method(name)
     }
@@ -163,7 +163,7 @@ impl Proxy {
     }
 }
 
-/// The requests that are not simply passed on.
+/// The requests that the proxy does not pass on unchanged.
 impl Proxy {
     fn start_listening(
         &self,

@@ -1,5 +1,5 @@
-//! Repairs results of servers, so that what the gateway sends follows the specification. A strict client would refuse the list of all servers
-//! because of one element.
+//! Repairs results of servers, so that what the gateway sends follows the specification. Without the repair, a strict client
+//! would refuse the whole list of all servers because of one element.
 
 use mcp_jsonrpc::{DecodeError, RawJson, decode, member_name, members};
 use mcp_protocol::DECORATIONS;
@@ -8,7 +8,8 @@ use mcp_types::{Prompt, Resource, ResourceTemplate, Tool, method};
 use crate::text::{ObjectText, elements, without};
 use mcp_protocol::LogLimit;
 
-/// Optional members of the protocol in lists, content and their elements. Others, for example of vendors, keep `null`.
+/// The optional members that the protocol defines in lists, content and their elements. Other members, for example of vendors,
+/// keep `null`.
 const OPTIONAL: [&str; 30] = [
     "_meta",
     "annotations",
@@ -41,7 +42,8 @@ const OPTIONAL: [&str; 30] = [
     "title",
     "ttlMs",
 ];
-/// Members whose elements or members are of the protocol. Others, for example schemas and structured content, are copied.
+/// The members whose values contain members of the protocol. The values of other members, for example schemas and structured
+/// content, are copied.
 const PARTS: [&str; 12] = [
     "annotations",
     "arguments",
@@ -57,7 +59,8 @@ const PARTS: [&str; 12] = [
     "tools",
 ];
 
-/// Values below this level are copied. The deepest one with members of the protocol is an icon of a resource in the content of a message.
+/// Values below this level are copied. The deepest value with members of the protocol is an icon of a resource in the content of
+/// a message.
 const MAX_DEPTH: usize = 10;
 
 /// Checks the text of an element.
@@ -68,8 +71,8 @@ type Check = fn(&str) -> Result<(), DecodeError>;
 pub(crate) struct Repairs(LogLimit);
 
 impl Repairs {
-    /// Returns a result of `server` without members that are `null`, and a list without elements that do not match their schema. Members that
-    /// only decorate an element are left out first.
+    /// Removes members that are `null` from a result of `server`, and removes elements that do not match their schema from a
+    /// list. If an element does not match, first removes its descriptive members.
     pub(crate) fn repaired(&self, method: &str, result: RawJson, server: &str) -> RawJson {
         let (list, check): (_, Check) = match method {
             method::TOOLS_LIST => ("tools", |item| decode::<Tool>(item).map(drop)),

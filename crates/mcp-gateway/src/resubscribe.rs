@@ -8,10 +8,12 @@ use tokio::time::Instant;
 const INITIAL_DELAY: Duration = Duration::from_millis(100);
 /// Maximum delay.
 const MAX_DELAY: Duration = Duration::from_secs(60);
-/// Time after which a loss is not counted as a repeated one, so that the delay is [`INITIAL_DELAY`] again.
+/// If the connection was open for this time, its loss does not count as a repeated loss, and the delay is [`INITIAL_DELAY`]
+/// again.
 const MIN_LIFETIME: Duration = Duration::from_secs(30);
 
-/// The delay before lost subscriptions are restored. It grows, so that a server that crashes repeatedly does not receive all subscriptions each time.
+/// The delay before lost subscriptions are restored. The delay grows with each loss, so that a server that crashes repeatedly
+/// does not receive all subscriptions each time.
 pub(crate) struct ResubscribeDelay {
     next: Duration,
     since: Instant,
@@ -27,7 +29,7 @@ impl Default for ResubscribeDelay {
 }
 
 impl ResubscribeDelay {
-    /// Returns how long to wait after the subscriptions were lost.
+    /// Returns the delay after the subscriptions were lost.
     pub(crate) fn after_loss(&mut self) -> Duration {
         if self.since.elapsed() >= MIN_LIFETIME {
             self.next = INITIAL_DELAY;
@@ -37,7 +39,7 @@ impl ResubscribeDelay {
         delay
     }
 
-    /// Records when the server gets the subscriptions again.
+    /// Records the time at which the server receives the subscriptions again.
     pub(crate) fn record_subscribed(&mut self, at: Instant) {
         self.since = at;
     }

@@ -83,8 +83,8 @@ pub(crate) fn for_stateless(method: &str, result: RawJson) -> Payload {
     raw(result)
 }
 
-/// Returns a list of tools without those whose parameters violate the rules for HTTP headers. A client must not use them,
-/// and to the server the gateway is the client.
+/// Returns a list of tools without those whose parameters violate the rules for HTTP headers. A client must not use such tools,
+/// and for the server, the gateway is the client.
 pub(crate) fn without_invalid_tools(result: RawJson) -> RawJson {
     if may_have(&result, "x-mcp-header")
         && let Ok(mut list) = result.decode::<Value>()
@@ -131,12 +131,12 @@ pub(crate) fn error_for_session(
     }
 }
 
-/// Returns a result that is written as it is.
+/// Returns a result that is sent unchanged.
 pub(crate) fn raw(result: RawJson) -> Payload {
     Payload::Boxed(Box::new(RawResult(result)))
 }
 
-/// Changes a result as a typed value; a result that cannot be decoded is passed on as it is.
+/// Changes a result as a typed value; a result that cannot be decoded is passed on unchanged.
 fn typed<T>(result: RawJson, change: impl FnOnce(&mut T)) -> Payload
 where
     T: DeserializeOwned + Serialize + Send + Sync + 'static,
@@ -166,7 +166,7 @@ mod tests {
         serde_json::from_slice(&text).unwrap()
     }
 
-    /// Returns a result of each method, and the same result without what 2024-11-05 does not have.
+    /// Returns a result of each method, and the same result without the members that 2024-11-05 does not have.
     fn results() -> [(&'static str, Value, Value); 7] {
         let link = json!({ "type": "resource_link", "name": "a", "uri": "test://a" });
         let text = json!({ "type": "text", "text": "a: test://a" });

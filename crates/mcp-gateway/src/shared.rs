@@ -1,4 +1,4 @@
-//! The connection that requests of several clients share, and what is known about the server.
+//! The connection that requests of several clients share, and the known properties of the server.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,13 +14,13 @@ use tokio::time::Instant;
 use crate::catalog::Catalog;
 use crate::connection::{InUse, UpstreamConnection};
 
-/// The shared connection, opened again when a request needs it.
+/// The shared connection. If it has ended, it is opened again when a request needs it.
 pub(crate) struct SharedConnection {
     current: Mutex<Option<Arc<UpstreamConnection>>>,
-    /// Locked while the connection is opened.
+    /// A lock that is held while the connection is opened.
     pub(crate) connecting: tokio::sync::Mutex<Failures>,
     known: Mutex<Arc<KnownServer>>,
-    /// Number of changes of what is known.
+    /// Number of changes of the known properties.
     edition: AtomicU64,
     /// Whether the last attempt to connect failed.
     pub(crate) is_failing: AtomicBool,
@@ -36,13 +36,13 @@ pub(crate) struct Failures {
     pub(crate) not_before: Option<Instant>,
 }
 
-/// What the last connection told about the server.
+/// The properties of the server, from the last connection.
 pub(crate) struct KnownServer {
     pub(crate) facts: ServerFacts,
     pub(crate) revision: Revision,
     /// Whether the server is a program, so that each connection has a separate process, which can keep state. Recognized by the absence of HTTP headers.
     pub(crate) is_program: bool,
-    /// The tools with parameters that HTTP headers repeat.
+    /// The tools that have parameters which HTTP headers repeat.
     pub(crate) header_params: HashMap<String, Arc<HeaderParams>>,
 }
 
@@ -69,8 +69,8 @@ impl KnownServer {
     }
 }
 
-/// Lists the parameters that HTTP headers repeat. Only the stateless revision has them, but tools of session-based
-/// servers can be annotated too.
+/// Lists the parameters that HTTP headers repeat. Only the stateless revision has such parameters, but tools of session-based
+/// servers can be annotated, too.
 pub(crate) async fn header_params(
     client: &Client,
     catalog: Option<&Catalog>,
@@ -148,7 +148,7 @@ impl SharedConnection {
         lock(&self.current).is_none()
     }
 
-    /// Takes the connection, if this function returns `true` for it.
+    /// Removes the connection and returns it, if this function returns `true` for it.
     pub(crate) fn take_if(
         &self,
         is_wanted: impl FnOnce(&UpstreamConnection) -> bool,

@@ -19,8 +19,8 @@ pub(crate) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
     found.filter(|value| *value != "null")
 }
 
-/// Returns whether a JSON text can have a member with this name, at any depth. Searching text is faster than reading JSON: a name without escapes
-/// appears in it unchanged.
+/// Returns whether a JSON text can have a member with this name, at any depth. Searches the text, because this is faster than
+/// parsing JSON: a name without escapes appears in the text unchanged.
 pub(crate) fn may_have(text: &str, name: &str) -> bool {
     text.contains(name) || text.contains('\\')
 }
@@ -58,8 +58,9 @@ const ITEM_MEMBERS: [&str; 10] = [
 /// Checks that every JSON parser reads the same members: the server must not read a value that the gateway has not checked.
 ///
 /// # Errors
-/// An object in the params, at any depth, has a repeated member. Or a member name of the params, `ref`, `argument` or `context` has an escape, or differs
-/// only in case from a name that rules read. Or two names in `context.arguments` differ only in case. Some parsers, such as that of Go, ignore case.
+/// An object in the params, at any depth, has a repeated member. A member name of the params, `ref`, `argument` or `context` has
+/// an escape, or differs only in case from a name that rules read. Two names in `context.arguments` differ only in case. Some
+/// parsers, such as the parser of Go, ignore case.
 pub(crate) fn check_members(params: &str) -> Result<(), ErrorObject> {
     let object = |of, name| member(of, name).filter(|value| value.starts_with('{'));
     check_plain_names(params, "params", &READ_MEMBERS)?;
@@ -115,7 +116,8 @@ fn check_distinct(object: &str, at: &str) -> Result<(), ErrorObject> {
     Ok(())
 }
 
-/// Checks that no JSON parser that ignores case takes the name of a member of `at` for one of these.
+/// Checks that no member name in `at` differs only in case from one of these names. A JSON parser that ignores case would confuse
+/// them.
 fn check_case(name: &str, known: &[&str], at: &str) -> Result<(), ErrorObject> {
     let mut like = known
         .iter()
@@ -128,12 +130,13 @@ fn check_case(name: &str, known: &[&str], at: &str) -> Result<(), ErrorObject> {
     }
 }
 
-/// Returns whether some JSON parsers take a name for another one, because they ignore case.
+/// Returns whether JSON parsers that ignore case would confuse these two names.
 pub(crate) fn is_same_without_case(one: &str, other: &str) -> bool {
     one == other || folded(one).eq(folded(other))
 }
 
-/// Folds the case of a text: equal results mean that some programs consider the texts equal. For example, `ß` becomes `ss`, and `\u{17f}` becomes `s`.
+/// Folds the case of a text: if two results are equal, some programs consider the texts equal. For example, `ß` becomes `ss`, and
+/// `\u{17f}` becomes `s`.
 pub(crate) fn without_case(text: &str) -> String {
     match text.is_ascii() {
         true => text.to_ascii_lowercase(),
@@ -148,8 +151,8 @@ fn folded(text: &str) -> impl Iterator<Item = char> {
     upper.flat_map(char::to_lowercase)
 }
 
-/// Returns whether the name of this member of a list item differs only in case from a known member, so that a host whose JSON parser ignores case takes
-/// it for that member.
+/// Returns whether the name of this member of a list item differs only in case from a known member. A host whose JSON parser
+/// ignores case would confuse the two.
 pub(crate) fn imitates_member(name: &str) -> bool {
     let mut like = ITEM_MEMBERS.iter();
     like.any(|known| *known != name && is_same_without_case(known, name))
@@ -193,7 +196,8 @@ impl ObjectText {
         self.0.push_str(value);
     }
 
-    /// Adds the members of another object, except those that a JSON parser could take for one of these names. Returns whether any was left out.
+    /// Adds the members of another object, except those that a JSON parser could confuse with one of these names. Returns whether
+    /// a member was omitted.
     pub(crate) fn copy_all(&mut self, object: &str, except: &[&str]) -> bool {
         self.0.reserve(object.len());
         let mut is_shorter = false;

@@ -13,7 +13,7 @@ use crate::parked::Cluster;
 /// Default of the maximum time of a request at a server.
 pub(crate) const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// A server behind a gateway: how to reach it, and who shares a connection to it.
+/// A server behind a gateway: how to reach it, and which clients share a connection to it.
 pub struct Upstream {
     pub(crate) name: Arc<str>,
     pub(crate) connector: Box<dyn Connector>,
@@ -30,13 +30,12 @@ pub struct Upstream {
     pub(crate) cluster: Option<Cluster>,
 }
 
-/// Which requests of stateless clients share a connection to a session-based server. The server may
-/// keep state for each connection. Each session of a session-based client has its own connection in
-/// any case.
+/// Which requests of stateless clients share a connection to a session-based server. The server may keep state for each
+/// connection. A session of a session-based client always has a separate connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Sharing {
-    /// The requests of one verified principal; a request without one has its own connection.
+    /// The requests of one verified principal. A request without a principal has a separate connection.
     #[default]
     Principal,
     /// All requests. For servers without state, and for gateways that one person uses.
@@ -47,7 +46,7 @@ pub enum Sharing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ParkingLimits {
-    /// How long a call waits for its client. Default 5 min. Then it is cancelled at the server.
+    /// How long a call waits for its client, before the gateway cancels it at the server. Default 5 min.
     pub lifetime: Duration,
     /// Maximum number of waiting calls. Default 1,024.
     pub max_calls: usize,
@@ -121,8 +120,8 @@ impl Upstream {
         .call_timeout(DEFAULT_CALL_TIMEOUT)
     }
 
-    /// Sets the newest revision to use with the server, and how to find out its revision. Default:
-    /// the newest supported one, by a probe.
+    /// Sets the newest revision to use with the server, and how to find out its revision. Default: the newest supported revision,
+    /// and a probe.
     #[must_use]
     pub fn negotiation(mut self, newest: Revision, negotiation: Negotiation) -> Self {
         (self.newest, self.negotiation) = (newest, negotiation);
@@ -160,9 +159,10 @@ impl Upstream {
         self
     }
 
-    /// Sets the maximum number of open connections to the server. Default 256. At the limit, the connection that has been unused for the longest
-    /// time is closed. If all are in use, the oldest connection of the client with the most connections is closed, and its calls fail, if that
-    /// client has at least two more connections than the client of the new request. Otherwise the new request fails.
+    /// Sets the maximum number of open connections to the server. Default 256. At the limit, the connection that has been unused
+    /// for the longest time is closed. If all connections are in use, the gateway compares the client of the new request with the
+    /// client that has the most connections. If the latter has at least two more, its oldest connection is closed, and the calls
+    /// on this connection fail. Otherwise the new request fails.
     #[must_use]
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.max_connections = connections;
@@ -185,8 +185,9 @@ impl Upstream {
         self
     }
 
-    /// Sets the cluster of this process, so that a client can continue a parked call at any process of the gateway. Default: that of
-    /// [`GatewayBuilder::cluster`](crate::GatewayBuilder::cluster); without one, a parked call continues only at its process.
+    /// Sets the cluster of this process, so that a client can continue a parked call at any process of the gateway. Default: that
+    /// of [`GatewayBuilder::cluster`](crate::GatewayBuilder::cluster); without a cluster, a parked call can be continued only at
+    /// its process.
     #[must_use]
     pub fn cluster(mut self, cluster: Cluster) -> Self {
         self.cluster = Some(cluster);

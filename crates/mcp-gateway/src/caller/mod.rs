@@ -16,7 +16,7 @@ use crate::text::{ObjectText, RawResult, member};
 
 /// Maximum number of notifications that are kept for a call whose client is not connected.
 const MAX_KEPT: usize = 64;
-/// Maximum size of their params in total, in bytes of JSON.
+/// Maximum total size of the params of these notifications, in bytes of JSON.
 const MAX_KEPT_BYTES: usize = 16 << 10;
 /// Maximum number of server requests of one call that wait for its client.
 pub(crate) const MAX_SERVER_REQUESTS: usize = 16;
@@ -37,7 +37,7 @@ pub(crate) struct Caller {
     session: Arc<Session>,
     client: Owner,
     output: Mutex<Output>,
-    /// Receives server requests, for a client to which none can be sent.
+    /// Receives the server requests for a client to which the gateway cannot send requests.
     server_requests: Option<mpsc::Sender<ServerRequest>>,
 }
 
@@ -47,7 +47,7 @@ enum Output {
         /// The client's progress token as JSON text.
         token: Option<String>,
     },
-    /// The notifications until the client continues the call.
+    /// The notifications that are kept until the client continues the call.
     Kept(Vec<(String, Option<String>)>),
 }
 
@@ -80,7 +80,7 @@ impl Caller {
         *lock(&self.output) = Output::Kept(Vec::new());
     }
 
-    /// Sends what was kept, and everything from now on, to the request that continues the call.
+    /// Sends the kept notifications, and all later ones, to the client's request that continues the call.
     pub(crate) fn reconnect(&self, context: &RequestContext, params: Option<&str>) {
         let connected = Output::Connected {
             link: context.link(),
@@ -163,7 +163,7 @@ fn progress_token(params: Option<&str>) -> Option<String> {
     Some(token.to_owned())
 }
 
-/// Checks that a client answers a server request.
+/// Checks that a client can answer a server request.
 fn check(session: &Session, name: &str) -> Result<(), ErrorObject> {
     let Some(capabilities) = session.client_capabilities() else {
         return Err(ErrorObject::method_not_found(name));

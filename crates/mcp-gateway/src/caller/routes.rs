@@ -14,9 +14,9 @@ use crate::text::{ObjectText, member, string};
 
 /// The running calls of a connection, by the progress token that the gateway gives the server.
 pub(crate) struct Routes {
-    /// The session that has this connection for itself; `None` if the calls of several clients use it.
+    /// The session that alone uses this connection; `None` if the calls of several clients use it.
     owner: Option<Weak<Session>>,
-    /// What the client of this session has subscribed to.
+    /// The resources to which the client of this session has subscribed.
     pub(crate) subscribed: Option<Subscribed>,
     calls: Mutex<Calls>,
     debounce: Arc<Debounce>,
@@ -30,7 +30,8 @@ struct Calls {
 }
 
 impl Routes {
-    /// Creates the routes of a connection of one session or, without `owner`, of a connection for calls of any client.
+    /// Creates the routes of a connection. `owner` is the session that alone uses it; `None` if the calls of any client can use
+    /// it.
     pub(crate) fn new(owner: Option<(&Arc<Session>, MayNotify)>) -> Arc<Self> {
         let (owner, may_notify) = owner.unzip();
         Arc::new(Self {
@@ -76,7 +77,8 @@ impl Routes {
         }
     }
 
-    /// Notifies the session of a change of a resource, if it has subscribed to it. The rules may have changed since the subscription.
+    /// Notifies the session of a change of a resource, if the session has subscribed to the resource. Checks the rules again,
+    /// because they may have changed since the subscription.
     pub(crate) fn notify_changed(&self, uri: &str) {
         let subscribed = self.subscribed.as_ref();
         if subscribed.is_some_and(|subscribed| subscribed.admits(uri)) {
@@ -88,9 +90,10 @@ impl Routes {
         self.owner.as_ref()?.upgrade()
     }
 
-    /// Returns the call that a message without a progress token belongs to; `None` if the call is not certain. On the connection of a session,
-    /// returns the newest call, because all calls are of one client. On other connections, a message outside of a response is certain only if
-    /// no other client has ever used the connection, because a server may send messages for a call after its response.
+    /// Returns the call that a message without a progress token belongs to; `None` if the call is not certain. On the connection
+    /// of a session, returns the newest call, because all calls are of one client. On other connections, the call of a message
+    /// outside of a response is certain only if no other client has ever used the connection. A server may send messages for a
+    /// call after the response of the call.
     fn call_of_message(&self) -> Option<Arc<Caller>> {
         let calls = lock(&self.calls);
         if let Some(token) = self.token_in_progress() {

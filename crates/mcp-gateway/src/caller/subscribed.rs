@@ -18,7 +18,7 @@ const MAX_SUBSCRIBED_BYTES: usize = 64 << 10;
 /// Returns whether a client that has subscribed to the first URI may be notified of a change of the second one.
 pub(crate) type MayNotify = Arc<dyn Fn(&str, &str) -> bool + Send + Sync>;
 
-/// The resources to which the server of a connection sends updates, and what the rules of the gateway say about them.
+/// The resources for which the server of a connection sends updates, and the decisions of the gateway's rules about them.
 pub(crate) struct Subscribed {
     may_notify: MayNotify,
     /// The URIs, each with its [`comparable`] text.
@@ -33,8 +33,8 @@ impl Subscribed {
         }
     }
 
-    /// Records a `resources/subscribe` or `resources/unsubscribe` before it is sent, because an update may follow immediately. Returns the URI if it was
-    /// added; [`remove`](Self::remove) it if the server refuses the subscription.
+    /// Records a `resources/subscribe` or `resources/unsubscribe` before it is sent, because an update may follow immediately.
+    /// Returns the URI if this method has added it. If the server refuses the subscription, [`remove`](Self::remove) the URI.
     ///
     /// # Errors
     /// There are too many subscriptions.
@@ -76,7 +76,7 @@ impl Subscribed {
         lock(&self.uris).keys().cloned().collect()
     }
 
-    /// Adds the URIs of an earlier connection of the session, which were admitted then.
+    /// Adds the URIs of an earlier connection of the session. The rules were checked on that connection.
     pub(crate) fn restore(&self, uris: &[String]) {
         let uris = uris.iter().map(|uri| (uri.clone(), comparable(uri)));
         lock(&self.uris).extend(uris);
@@ -91,7 +91,8 @@ impl Subscribed {
         lock(&self.uris).remove(uri);
     }
 
-    /// Returns whether the client may be notified that a resource has changed: it has subscribed to the resource, or to one that contains it.
+    /// Returns whether the client may be notified that a resource has changed: the client has subscribed to the resource, or to a
+    /// resource that contains it.
     pub(crate) fn admits(&self, changed: &str) -> bool {
         let text = comparable(changed);
         let uris = lock(&self.uris);

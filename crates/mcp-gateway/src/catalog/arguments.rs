@@ -69,7 +69,7 @@ impl Arguments {
         tool.len() + self.names().map(str::len).sum::<usize>()
     }
 
-    /// Returns the arguments that both have.
+    /// Returns the arguments that both tools have.
     fn common_with(self, other: Self) -> Self {
         match (self, other) {
             (Self::Any, one) | (one, Self::Any) => one,

@@ -25,7 +25,7 @@ pub(crate) use self::uri::{authority_end, check_template, scheme, scheme_without
 
 /// Maximum number of items of one kind that are kept for a server.
 const MAX_ITEMS: usize = 10_000;
-/// Maximum number of resource templates of a server. Each of them is compared with a URI that no server lists.
+/// Maximum number of resource templates of a server. The gateway compares each template with a URI that no server lists.
 const MAX_TEMPLATES: usize = 1_000;
 /// Maximum size of these templates in total.
 const MAX_TEMPLATE_BYTES: usize = 256 << 10;
@@ -58,7 +58,7 @@ struct Items {
     listed_bytes: usize,
 }
 
-/// The items whose name at the server does not follow from the name at the gateway.
+/// The items whose name at the server cannot be computed from the name at the gateway.
 #[derive(Default)]
 struct Names {
     /// The names at the server, by the names at the gateway.
@@ -93,8 +93,9 @@ impl Items {
         }
     }
 
-    /// Returns whether a tool is known to fulfil the requirements of the settings: the tool is read-only if the settings require it, and has each
-    /// argument with a fixed value. Without the argument, the value would have no effect, and the tool would be less restricted than configured.
+    /// Returns whether a tool is known to fulfil the requirements of the settings: the tool is read-only if the settings require
+    /// it, and has each argument with a fixed value. If the tool did not have the argument, the value would have no effect, and
+    /// the tool would be less restricted than configured.
     fn offers(&self, transform: &Transform, tool: &str) -> bool {
         let mut fixed = transform.fixed_arguments_of(tool);
         (!transform.is_read_only || self.read_only.get(tool) == Some(&true))
@@ -116,8 +117,8 @@ impl Catalog {
         Arc::clone(&read_lock(&self.transform))
     }
 
-    /// Replaces the configured changes to the tools, and reports those without effect. Known names stay valid if they are the same after the new
-    /// changes.
+    /// Replaces the configured changes to the tools, and reports changes that have no effect. A known name stays valid if the new
+    /// changes give the same name.
     pub(crate) fn set_transform(&self, transform: Transform) {
         *write_lock(&self.transform) = Arc::new(transform);
         self.report();
@@ -224,8 +225,8 @@ impl Catalog {
         tracing::warn!(mount = %self.namespace, %error, "the {kind} of the server cannot be listed");
     }
 
-    /// Records the argument names of a listed tool, if the settings fix arguments of this tool. `schema` is JSON text. Reports a tool that loses a fixed
-    /// argument, because its schemas differ between lists.
+    /// Records the argument names of a listed tool, if the settings fix arguments of this tool. `schema` is JSON text. Reports a
+    /// tool that loses a fixed argument because its schemas differ between lists.
     pub(crate) fn record_arguments(&self, tool: &str, schema: &str) {
         let transform = self.transform();
         let fixed: Vec<_> = transform.fixed_arguments_of(tool).collect();
@@ -300,7 +301,7 @@ impl Catalog {
         exposed.strip_prefix(&*self.namespace)?.strip_prefix("__")
     }
 
-    /// Returns what follows the prefix, if the name was not shortened or changed.
+    /// Returns the part of the name after the prefix, unless the name was shortened or changed.
     fn plain_exactly<'a>(&self, exposed: &'a str) -> Option<&'a str> {
         self.plain(exposed)
             .filter(|name| model_name(&self.namespace, name) == exposed)
@@ -332,7 +333,7 @@ impl Catalog {
         items.resources.contains(uri) || items.templates.iter().any(|template| template == uri)
     }
 
-    /// Returns how much of the URI is literally in the best matching template.
+    /// Returns the length of the literal parts of the template that matches the URI best.
     pub(crate) fn template_match(&self, uri: &str) -> Option<usize> {
         let items = lock(&self.items);
         let templates = items.templates.iter();
@@ -384,7 +385,7 @@ fn within_limits<'a, T>(
     })
 }
 
-/// Returns the first templates that are quickly compared with a URI, as many as the limits allow.
+/// Returns the first templates that can be compared with a URI quickly, as many as the limits allow.
 fn usable_templates<'a>(templates: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut bytes = 0;
     let simple = templates.filter(|template| template::is_simple(template));

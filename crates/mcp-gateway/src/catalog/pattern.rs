@@ -1,7 +1,7 @@
 //! Patterns of rules for URIs, prepared for many comparisons.
 //!
-//! A rule that allows is compared with each part of a URI separately, so that a `*` in the host does not match a path or query. A rule that restricts
-//! the use of URIs is compared with each form in which servers may interpret a URI ([`Readings`]).
+//! A rule that allows items is compared with each part of a URI separately, so that a `*` in the host does not match a path or a
+//! query. A rule that restricts the use of URIs is compared with each form in which servers may interpret a URI ([`Readings`]).
 
 use std::borrow::Cow;
 
@@ -18,11 +18,11 @@ use super::uri::{
 pub(crate) enum UriSource {
     /// A request of a client.
     Client,
-    /// The server's list of resources: the spelling is that of the server.
+    /// The URI is from the server's list of resources, in the spelling of the server.
     List,
     /// The server's list of templates.
     Template,
-    /// A template that was expanded for a completion. In place of unknown values, it has characters of [`UNKNOWN`].
+    /// The URI is a template that was expanded for a completion. Characters of [`UNKNOWN`] replace unknown values.
     Expansion,
 }
 
@@ -32,7 +32,8 @@ pub(crate) struct RuledUri<'a> {
     text: &'a str,
     with_user: Cow<'a, str>,
     readings: Readings<'a>,
-    /// Why servers may interpret the URI in different ways. If there is a reason, only an equal pattern, or `*`, can allow the URI.
+    /// The reason why servers may interpret the URI in different ways, if there is one. In this case, only an equal pattern or
+    /// `*` can allow the URI.
     pub(crate) problem: Option<&'static str>,
 }
 
@@ -116,7 +117,8 @@ impl UriPattern {
 #[derive(Debug)]
 struct Parts {
     parts: [Option<String>; 4],
-    /// Whether the pattern ends with `*`, which matches any text. A part that the pattern does not have can then have any value.
+    /// Whether the pattern ends with `*`, which matches any text. Parts of a URI that the pattern does not have can then have any
+    /// value.
     is_open: bool,
 }
 

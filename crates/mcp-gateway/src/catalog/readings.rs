@@ -1,9 +1,10 @@
-//! What servers may read from a URI, for rules that restrict its use.
+//! The ways in which servers may interpret a URI, for rules that restrict its use.
 //!
-//! Servers split the URIs of schemes such as `notes` in different ways. Some use the host and the path, with or without the port, others the text
-//! after the scheme; servers whose URIs have no host may ignore it. They may ignore case, spaces around a name, the query and a `/` at the end, or
-//! read `+` as a space. So the pattern of a rule and a URI are compared as texts in which these differences are removed. The texts are not URIs, and must
-//! not be used for rules that allow something. URIs in a spelling that [`check_spelling`](super::uri::check_spelling) refuses are not compared at all.
+//! Servers split the URIs of schemes such as `notes` in different ways. Some servers use the host and the path, with or without
+//! the port. Others use all text after the scheme. A server whose URIs have no host may ignore the host. Servers may also ignore
+//! case, spaces around a name, the query and a `/` at the end, or read `+` as a space. These differences are therefore removed
+//! from the pattern of a rule and from a URI before they are compared. The texts are not URIs, and must not be used for rules
+//! that allow something. URIs in a spelling that [`check_spelling`](super::uri::check_spelling) refuses are not compared at all.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -14,7 +15,7 @@ use percent_encoding::percent_decode_str;
 use super::uri::{before, can_be_same_address, has_fixed_syntax, is_address_pattern, split_port};
 use crate::text::without_case;
 
-/// A URI and what servers may read from it.
+/// A URI and the ways in which servers may interpret it.
 pub(super) struct Readings<'a> {
     pub(super) uri: Cow<'a, str>,
     /// The texts that a pattern is compared with, for patterns with and without a port, and with and without a host.
@@ -64,7 +65,7 @@ impl Restriction {
         }
     }
 
-    /// Returns whether the pattern matches something that a server may read from the URI.
+    /// Returns whether the pattern matches an interpretation of the URI.
     pub(super) fn matches(&self, uri: &Readings<'_>) -> bool {
         let kind = 2 * usize::from(self.keeps_port) + usize::from(self.has_host);
         let read = |uri: &str| texts(uri, self.keeps_port, self.has_host);
@@ -87,9 +88,10 @@ impl Restriction {
 /// Placeholders for variables of a template without a known value: for a variable before the completed one, and for one after it.
 pub(super) const UNKNOWN: [char; 2] = ['\u{e000}', '\u{e001}'];
 
-/// Returns whether a pattern matches a text, or could match it with some values of the unknown variables. A pattern with a `*` in the text before the
-/// first unknown variable could match. Otherwise, a pattern with a longer literal text could match if this variable is before the completed one. If it
-/// is after the completed one, such a pattern is for some values of this variable only, so it does not match the completed value.
+/// Returns whether a pattern matches a text, or could match it with some values of the unknown variables. A pattern with a `*` in
+/// the text before the first unknown variable could match. Any other pattern could match if its literal text is longer than that
+/// text, and if the first unknown variable is before the completed variable. If the unknown variable is after the completed
+/// variable, the pattern is only for some values of the unknown variable, so it does not match the completed value.
 fn can_match(pattern: &str, text: &str) -> bool {
     let Some(at) = text.find(UNKNOWN) else {
         return matches_pattern(pattern, text);
@@ -103,7 +105,7 @@ fn can_match(pattern: &str, text: &str) -> bool {
         || unknown.starts_with(UNKNOWN[0]) && literal.starts_with(known)
 }
 
-/// Returns the host of a URI or pattern, without the port; empty if it has none.
+/// Returns the host of a URI or pattern, without the port; empty if there is no host.
 fn host(uri: &str) -> &str {
     let rest = split_scheme(uri).and_then(|(_, rest)| rest.strip_prefix("//"));
     let authority = rest.map(|rest| before(rest, &['/', '?', '#']));
@@ -127,7 +129,7 @@ pub(crate) fn comparable(uri: &str) -> String {
     joined(uri, reading)
 }
 
-/// Returns what servers may read from a URI; without `uses_host`, also if they ignore the host.
+/// Returns the interpretations of a URI. If `uses_host` is `false`, includes those that ignore the host.
 fn texts(uri: &str, keeps_port: bool, uses_host: bool) -> Vec<String> {
     let without_host = (!uses_host).then(|| without_host(uri)).flatten();
     let mut all = Vec::new();
@@ -168,7 +170,7 @@ fn texts(uri: &str, keeps_port: bool, uses_host: bool) -> Vec<String> {
     all.into_iter().flat_map(slashes).flatten().collect()
 }
 
-/// Returns whether a pattern has a host, or could match one.
+/// Returns whether a pattern has a host, or could match a host.
 fn has_host(pattern: &str) -> bool {
     let Some((_, rest)) = split_scheme(pattern) else {
         return true;
@@ -177,7 +179,7 @@ fn has_host(pattern: &str) -> bool {
     rest.is_some_and(|rest| !before(rest, &['/', '?', '#']).is_empty())
 }
 
-/// Returns a URI without its host and port; `None` if it has none, or if no server ignores the host.
+/// Returns a URI without its host and port; `None` if the URI has no host, or if no server ignores the host.
 fn without_host(uri: &str) -> Option<String> {
     let (scheme, rest) = split_scheme(uri)?;
     let rest = rest
@@ -209,8 +211,8 @@ struct Reading {
     has_spaces: bool,
 }
 
-/// Returns a URI or a pattern as one text `scheme:host/path?query`, decoded and without case, empty segments and, unless it is kept, the
-/// port. `%2A` is kept, because a `*` in a pattern matches any text.
+/// Returns a URI or a pattern as one text `scheme:host/path?query`, decoded, in lower case, and without empty segments. Without
+/// the port, unless it is to be kept. `%2A` is kept, because a `*` in a pattern matches any text.
 fn joined(text: &str, reading: Reading) -> String {
     let Some((scheme, rest)) = split_scheme(text) else {
         return joined_segments(text, reading);
@@ -235,7 +237,7 @@ pub(crate) fn split_scheme(text: &str) -> Option<(&str, &str)> {
     (!scheme.is_empty() && scheme.bytes().all(is_letter)).then_some((scheme, rest))
 }
 
-/// Returns a decoded text without case and empty segments.
+/// Returns a decoded text in lower case, without empty segments.
 fn joined_segments(text: &str, reading: Reading) -> String {
     let mut kept = text.replace("%2A", "%252A").replace("%2a", "%252A");
     if reading.has_spaces {

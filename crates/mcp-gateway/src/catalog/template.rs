@@ -8,15 +8,15 @@ use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode
 use super::readings::UNKNOWN;
 use super::uri::scheme;
 
-/// Maximum number of expressions of a template. The text between them is searched in URIs.
+/// Maximum number of expressions of a template. URIs are searched for the text between the expressions.
 const MAX_EXPRESSIONS: usize = 32;
 
-/// Returns whether the template has few expressions, so that it is quickly compared with a URI.
+/// Returns whether the template has few expressions, so that it can be compared with a URI quickly.
 pub(super) fn is_simple(template: &str) -> bool {
     template.bytes().filter(|byte| *byte == b'{').count() <= MAX_EXPRESSIONS
 }
 
-/// Returns a template with `x` instead of each expression: one of its URIs. `None` if an expression has no end.
+/// Returns a URI that matches the template: `x` replaces each expression. `None` if an expression has no end.
 pub(super) fn example_of(template: &str) -> Option<String> {
     let mut parts = template.split('{');
     let mut example = parts.next().unwrap_or_default().to_owned();

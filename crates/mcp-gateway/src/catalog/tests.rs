@@ -6,7 +6,7 @@ fn catalog(transform: Transform) -> Catalog {
     Catalog::new("git".into(), transform)
 }
 
-/// A server must not occupy the gateway with the comparison of its templates.
+/// The templates of a server must not keep the gateway busy with comparisons.
 #[test]
 fn templates_that_are_slowly_compared_are_left_out() {
     let with = |expressions: usize| format!("n://{}", "{a}z".repeat(expressions));
@@ -211,7 +211,8 @@ fn a_tool_without_a_fixed_argument_in_its_schema_is_not_offered() {
     }
 }
 
-/// A server can list a tool without an argument for clients with other capabilities. Previously, the last list decided what all clients could call.
+/// For clients with other capabilities, a server can list the same tool with fewer arguments. Previously, the last list decided
+/// which tools all clients could call.
 #[test]
 fn a_tool_is_offered_only_if_all_lists_fulfil_the_settings() {
     let catalog = catalog(Transform::new().fix_argument("log", "limit", 5).read_only());
@@ -230,7 +231,7 @@ fn a_tool_is_offered_only_if_all_lists_fulfil_the_settings() {
     assert_eq!(catalog.tool("git__log"), None);
 }
 
-/// A server with sessions can list resources for one session only.
+/// A server with sessions can list resources that only one session can use.
 #[test]
 fn resources_that_were_listed_for_clients_are_known() {
     let catalog = catalog(Transform::new());

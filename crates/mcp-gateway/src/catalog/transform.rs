@@ -26,8 +26,8 @@ impl Transform {
         Self::default()
     }
 
-    /// Shows a tool under another name. The prefix of the mount is added to it. A tool of the server that has this
-    /// name already is hidden.
+    /// Shows a tool under another name. The prefix of the mount is added to the new name. If the server already has a tool with
+    /// this name, that tool is hidden.
     #[must_use]
     pub fn rename(mut self, tool: impl Into<String>, name: impl Into<String>) -> Self {
         self.names.insert(tool.into(), name.into());
@@ -69,8 +69,8 @@ impl Transform {
         self
     }
 
-    /// Hides all tools without the annotation `readOnlyHint: true`. The server sets this annotation itself, so it prevents
-    /// mistakes, but does not protect against a malicious server.
+    /// Hides all tools without the annotation `readOnlyHint: true`. The server itself sets this annotation, so this setting
+    /// prevents mistakes, but does not protect against a malicious server.
     #[must_use]
     pub fn read_only(mut self) -> Self {
         self.is_read_only = true;
@@ -102,7 +102,7 @@ impl Transform {
         names.map(String::as_str).collect()
     }
 
-    /// Returns all tools with fixed arguments, and the names of these.
+    /// Returns each tool that has fixed arguments, with the names of these arguments.
     pub(super) fn fixed_arguments(&self) -> impl Iterator<Item = (&str, &str)> {
         let tools = self.arguments.iter();
         tools.flat_map(|(tool, fixed)| fixed.keys().map(|name| (&**tool, &**name)))
@@ -162,7 +162,7 @@ impl Transform {
         text.finish()
     }
 
-    /// Returns the arguments of a call with the fixed ones, as JSON text; `None` if none is fixed.
+    /// Adds the fixed arguments to the arguments of a call, and returns the result as JSON text. `None` if no argument is fixed.
     pub(crate) fn arguments(&self, tool: &str, arguments: Option<&str>) -> Option<String> {
         let fixed = self.arguments.get(tool)?;
         let names: Vec<&str> = fixed.keys().map(String::as_str).collect();

@@ -47,8 +47,9 @@ const WITH_CHAINS: [&str; 8] = [
 /// Maximum size of a URI to which rules apply, in bytes: rules are compared with several forms of it.
 pub(crate) const MAX_RULED_BYTES: usize = 2 << 10;
 
-/// Checks that a URI has the one spelling that all URI parsers and servers interpret in the same way. Parsers differ: some remove tabs and line ends,
-/// treat `\` as `/`, resolve `..`, or decode escapes before they split the URI, and servers cut parameters and fragments, or split escaped delimiters.
+/// Checks that a URI has the one spelling that all URI parsers and servers interpret in the same way. Parsers differ: some remove
+/// tabs and line ends, treat `\` as `/`, resolve `..`, or decode escapes before they split the URI. Some servers remove
+/// parameters and fragments, or split the URI at escaped delimiters.
 ///
 /// # Errors
 /// The error says what is ambiguous, and what to change.
@@ -94,9 +95,10 @@ pub(crate) fn check_spelling(uri: &str) -> Result<(), &'static str> {
     }
 }
 
-/// Returns the outer and inner schemes of a URI that contains another URI, which some servers read instead: `url:file:///a`, `jar:url:file:///a`,
-/// `simplecache::a`, `sqlite:///file:a`. The inner URI begins after a scheme, or after `:///`, and has the scheme of a file, of HTTP or `url`, or none
-/// after the first scheme and `::`; or it is in a chain, such as `zip:///a::file:///b`. Returns `None` if there is no inner URI.
+/// Returns the outer and inner schemes of a URI that contains another URI. Some servers read the inner URI instead:
+/// `url:file:///a`, `jar:url:file:///a`, `simplecache::a`, `sqlite:///file:a`. The inner URI begins after a scheme, or after
+/// `:///`, and has the scheme of a file, of HTTP or `url`. After the first scheme and `::`, the inner URI can also have no
+/// scheme. URIs can also form a chain, such as `zip:///a::file:///b`. Returns `None` if there is no inner URI.
 pub(super) fn schemes_with_nested_uri(uri: &str) -> Option<Vec<String>> {
     let decoded = percent_decode_str(uri).decode_utf8_lossy().to_lowercase();
     let text = before(&decoded, &['?', '#']);
@@ -244,8 +246,9 @@ fn is_plain_host(host: &str) -> bool {
     !is_number || host.parse::<Ipv4Addr>().is_ok()
 }
 
-/// Returns the IPv4 addresses that servers may read from a host, in any of its forms: `127.1`, `0x7f.1`, `2130706433`, `010.0.0.1`,
-/// `[::ffff:127.0.0.1]`. All names and addresses of this machine are 127.0.0.1, also the unspecified address.
+/// Returns the IPv4 addresses that servers may read from a host, in any of its forms: `127.1`, `0x7f.1`, `2130706433`,
+/// `010.0.0.1`, `[::ffff:127.0.0.1]`. For all names and addresses of this machine, and for the unspecified address, returns
+/// 127.0.0.1.
 fn addresses_of(host: &str) -> [Option<Ipv4Addr>; 2] {
     let machine = |address: Ipv4Addr| match address.is_loopback() || address.is_unspecified() {
         true => Ipv4Addr::LOCALHOST,
@@ -270,7 +273,7 @@ fn addresses_of(host: &str) -> [Option<Ipv4Addr>; 2] {
     [true, false].map(|is_octal| numeric_address(&lower, is_octal).map(machine))
 }
 
-/// Returns the address that is written as one to four numbers. The last number has all remaining bytes.
+/// Returns the address that is written as one to four numbers. The last number contains all remaining bytes.
 fn numeric_address(host: &str, is_octal: bool) -> Option<Ipv4Addr> {
     let number = |label: &str| {
         let is_plain = label.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -328,8 +331,8 @@ pub(super) fn can_be_same_address(pattern: &str, host: &str) -> bool {
     })
 }
 
-/// The characters that are escaped in a listed URI, because RFC 3986 does not allow them. Control characters and `\` are not escaped, because some parsers
-/// remove them or read `\` as `/`; nor are `%`, `[` and `]`.
+/// The characters that are escaped in a listed URI, because RFC 3986 does not allow them. Not among them are control characters
+/// and `\`, because some parsers remove them or read `\` as `/`. Nor are `%`, `[` and `]`.
 const UNESCAPED: &AsciiSet = &AsciiSet::EMPTY
     .add(b' ')
     .add(b'"')
@@ -466,7 +469,7 @@ mod tests {
         }
     }
 
-    /// Libraries for files, archives and databases read the inner URI.
+    /// Some libraries for files, archives and databases read the inner URI.
     #[test]
     fn a_uri_that_contains_another_one_is_refused() {
         for uri in [
@@ -573,7 +576,7 @@ mod tests {
         assert_eq!(refused, Err("it has more than 2,048 bytes"));
     }
 
-    /// Otherwise, one listed address would allow all addresses of its host.
+    /// Without this rule, one listed address would allow all addresses of its host.
     #[test]
     fn a_host_before_a_port_or_path_is_no_scheme() {
         for uri in [

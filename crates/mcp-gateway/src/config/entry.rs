@@ -21,7 +21,7 @@ pub(super) struct ServerEntry {
 }
 
 impl ServerEntry {
-    /// Returns a warning if the server takes all users of the gateway for the same user.
+    /// Returns a warning if all users of the gateway are the same user for the server.
     pub(super) fn common_identity(&self) -> Option<String> {
         let Launch::Http { headers, .. } = &self.server.launch else {
             return None;
@@ -38,7 +38,7 @@ impl ServerEntry {
         ))
     }
 
-    /// Returns a warning if others can read the headers of the server on their way.
+    /// Returns a warning if others can read the headers on their way to the server.
     pub(super) fn readable_headers(&self) -> Option<String> {
         let Launch::Http { headers, .. } = &self.server.launch else {
             return None;
@@ -49,7 +49,7 @@ impl ServerEntry {
         })
     }
 
-    /// Returns a text that names the program if it does not exist.
+    /// Returns a text that names the program, if the program does not exist.
     pub(super) fn missing_program(&self) -> Option<String> {
         let Launch::Stdio { .. } = self.server.launch else {
             return None;

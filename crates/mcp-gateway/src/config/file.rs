@@ -59,7 +59,7 @@ pub(super) struct TlsSection {
 #[derive(Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ClusterSection {
-    /// The address of this process for the others.
+    /// The address at which the other processes reach this process.
     address: String,
     /// The key of all processes: 32 bytes in base64.
     key: String,

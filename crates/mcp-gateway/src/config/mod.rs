@@ -53,7 +53,7 @@ pub struct GatewayConfig {
     section: Section,
     /// The enabled servers, by namespace.
     servers: BTreeMap<String, ServerEntry>,
-    /// Those of disabled servers too, for which rules may stay.
+    /// The names of all servers. Disabled servers are included, because the configuration may still have rules for them.
     namespaces: BTreeSet<String>,
 }
 
@@ -136,7 +136,7 @@ impl GatewayConfig {
     /// Reads a file.
     ///
     /// # Errors
-    /// The file cannot be read or is larger than 4 MiB; and as [`parse`](Self::parse).
+    /// The file cannot be read or is larger than 4 MiB, and the errors of [`parse`](Self::parse).
     pub fn read(path: impl AsRef<Path>) -> Result<Self, InvalidServer> {
         let path = path.as_ref();
         let failed =
@@ -235,7 +235,8 @@ impl GatewayConfig {
         &self.section.allowed_origins
     }
 
-    /// Returns what may be a mistake although the configuration is valid, one text for each. [`builder`](Self::builder) logs them.
+    /// Returns warnings about possible mistakes in a valid configuration, one text for each. [`builder`](Self::builder) logs
+    /// them.
     pub fn warnings(&self) -> Vec<String> {
         let servers = || self.servers.values();
         let readable = servers().filter_map(ServerEntry::readable_headers);
@@ -291,10 +292,11 @@ impl GatewayConfig {
         }
     }
 
-    /// Updates a gateway that runs with the configuration `previous` to this one, which must be [resolved](Self::resolve): removes, adds and
-    /// replaces servers that differ. A server is replaced when the new one is connected, and keeps its connections if only rules or numbers
-    /// differ. Rules hold at once; new servers connect in the background, and [`Gateway::settled`] waits for their first attempts. Call it within a
-    /// tokio runtime. [`needs_restart`](Self::needs_restart) names the settings that it cannot change.
+    /// Updates a gateway that runs with the configuration `previous` to this one, which must be [resolved](Self::resolve):
+    /// removes, adds and replaces servers that differ. A server is replaced as soon as the new server is connected. If only rules
+    /// or limits differ, the server keeps its connections. Rules take effect at once. New servers connect in the background;
+    /// [`Gateway::settled`] waits for their first attempts. Call it within a tokio runtime.
+    /// [`needs_restart`](Self::needs_restart) names the settings that this method cannot change.
     ///
     /// # Errors
     /// The gateway would have more than 64 servers, or an access rule is invalid.

@@ -158,7 +158,7 @@ fn the_address_and_the_key_of_a_cluster_are_checked() {
     }
 }
 
-/// The operator chooses the servers, so addresses of the own network are not refused.
+/// The operator chooses the servers, so addresses in the operator's network are not refused.
 #[test]
 fn servers_of_the_own_network_are_valid() {
     for url in [

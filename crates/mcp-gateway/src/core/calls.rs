@@ -25,7 +25,8 @@ use super::params::{ParamsChange, REQUEST_META, SessionClient};
 const MAX_ROUND_TRIPS: u32 = 16;
 /// Maximum number of input requests in one result.
 const MAX_INPUT_REQUESTS: usize = 32;
-/// Delay before a round trip that only sends `requestState` back to the server. It is multiplied by the number of the round trip, from 0.
+/// Delay before a round trip that only sends `requestState` back to the server. The delay is multiplied by the number of the
+/// round trip, which starts at 0.
 const STATE_WAIT: Duration = Duration::from_millis(100);
 
 impl Core {
@@ -96,7 +97,7 @@ impl Core {
         Ok(Payload::Boxed(Box::new(RawResult(result))))
     }
 
-    /// Forwards a request of a session-based client to a stateless server, and makes the round trips for it.
+    /// Forwards a request of a session-based client to a stateless server, and makes the round trips for the client.
     async fn round_trips(
         self: &Arc<Self>,
         method: &MethodName,
@@ -265,7 +266,8 @@ impl Core {
         .await
     }
 
-    /// Converts the reason why a call has no response. The clients of a gateway with several servers do not learn where these are.
+    /// Converts the reason why a call has no response. If a gateway has several servers, the error does not contain their
+    /// addresses.
     fn no_response(&self, error: &CallError) -> ErrorObject {
         let server = &*self.upstream.name;
         match self.catalog.is_some() {

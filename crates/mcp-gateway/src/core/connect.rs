@@ -97,8 +97,8 @@ impl Core {
         }
     }
 
-    /// Asks the server for a response, if it was not asked within the last second. Returns the reason if there is no response. The reason has no text of
-    /// the server, because it is shown to clients without authentication.
+    /// Checks that the server responds, unless a check has run within the last second. If the server does not respond, returns
+    /// the reason. The reason has no text of the server, because it is shown to clients without authentication.
     pub(crate) async fn unready(self: &Arc<Self>) -> Option<String> {
         let core = Arc::clone(self);
         self.readiness
@@ -137,8 +137,9 @@ impl Core {
         }
     }
 
-    /// Returns whether the connection is opened again without a request: clients wait for changes, or a gateway with several servers
-    /// reports that this one is not connected. It may get no requests until it is ready.
+    /// Returns whether the connection is opened again without a request: clients wait for changes, or a gateway with several
+    /// servers reports that this one is not connected. Otherwise, the server might never be opened again, because it may receive
+    /// no requests until it is ready.
     fn is_wanted(&self) -> bool {
         let is_reported = self.catalog.is_some() && self.shared.is_failing.load(Ordering::Acquire);
         !*self.closing.borrow() && (is_reported || self.changes.has_subscriptions())
@@ -172,8 +173,8 @@ impl Core {
         });
     }
 
-    /// Closes a shared connection that is not used, before a child process is started for a session: some
-    /// programs cannot run twice.
+    /// Closes an unused shared connection before a child process is started for a session, because some programs cannot run twice
+    /// at the same time.
     pub(crate) async fn release_shared(&self) {
         let unused = self.shared.take_if(|connection| {
             !connection.client.connection().has_headers()
@@ -188,7 +189,7 @@ impl Core {
         }
     }
 
-    /// Returns the callback for changed lists. Changes that follow each other are reported once.
+    /// Returns the callback for changed lists. Several changes in quick succession are reported once.
     pub(crate) fn on_change(core: Weak<Self>) -> OnChange {
         Box::new(move |list| {
             let (Some(name), Some(known)) = (notification(list), core.upgrade()) else {
@@ -206,7 +207,7 @@ impl Core {
         })
     }
 
-    /// Reads a changed list again as far as the gateway needs it, and reports the change to clients after that.
+    /// Reads the parts of a changed list that the gateway needs, and then notifies the clients of the change.
     async fn refresh(&self, list: ChangedList) {
         if let Some(connection) = self.shared.in_use() {
             match (list, self.catalog.as_deref()) {
@@ -223,7 +224,7 @@ impl Core {
         self.changes.deliver_list(list);
     }
 
-    /// Lists the tools again, and not from the cache of the client.
+    /// Lists the tools again, without the cache of the client.
     pub(crate) async fn learn_tools(&self, connection: &UpstreamConnection) {
         connection.client.clear_cache();
         let header_params = header_params(&connection.client, self.catalog.as_deref()).await;

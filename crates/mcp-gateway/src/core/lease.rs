@@ -19,7 +19,7 @@ use crate::connection::{Identity, InUse, OnChange, UpstreamConnection, unreachab
 use crate::pool::{ChosenLevel, Key, Lease, Permit};
 use crate::upstream::Sharing;
 
-/// Maximum delay before the subscriptions of a connection are restored that was closed to make room for other clients.
+/// Maximum delay before the gateway restores the subscriptions of a connection that was closed to make room for other clients.
 const MAX_DELAY_FOR_OTHERS: Duration = Duration::from_secs(2);
 /// Maximum number of simultaneous `resources/subscribe` requests when a session restores its subscriptions on a new connection.
 const MAX_SUBSCRIBING: usize = 8;
@@ -30,8 +30,8 @@ const MAX_RESTORE_HOLD: Duration = Duration::from_millis(500);
 /// Maximum time that one `resources/subscribe` can delay the others.
 const MAX_SUBSCRIBE_WAIT: Duration = Duration::from_secs(10);
 
-/// Returns the client of a session as an upstream server gets to know it. Tasks belong to one connection, so
-/// they are left out.
+/// Returns the identity of a session's client that the gateway declares to an upstream server. The capability for tasks is
+/// omitted, because tasks belong to one connection.
 fn identity_of(session: &Session) -> Identity {
     let info = session.client().cloned();
     let info = info.unwrap_or_else(|| Implementation::new("unknown", "unknown"));
@@ -50,9 +50,9 @@ fn accepts_requests(capabilities: &ClientCapabilities) -> bool {
         || capabilities.roots.is_some()
 }
 
-/// Restores the subscriptions of a session's previous connection on a new one, after a delay. Notifies the session of each resource after its
-/// subscription, and of all resources when the connection ends, because they may change while they are not watched. The next request of the session
-/// opens another connection.
+/// Restores the subscriptions of a session's previous connection on a new one, after a delay. Notifies the session of each
+/// resource after subscribing to it. When the connection ends, notifies the session of all resources, because they may change
+/// while there is no subscription. The next request of the session opens another connection.
 fn resubscribe(connection: &Arc<UpstreamConnection>, subscribed: Vec<String>, delay: Duration) {
     let (connection, routes, ended) = (
         Arc::downgrade(connection),
@@ -193,8 +193,9 @@ impl Core {
         Ok(opened)
     }
 
-    /// Returns a connection for one request of a stateless client. The server sees the capabilities of the client, because some
-    /// list other tools for other capabilities. `may_require_input` says whether the server may send requests before it responds.
+    /// Returns a connection for one request of a stateless client. The server receives the capabilities of the client, because
+    /// the tools that a server lists can depend on them. `may_require_input` says whether the server may send requests before it
+    /// responds.
     ///
     /// # Errors
     /// The server cannot be reached, or there are too many connections.
@@ -268,8 +269,8 @@ impl Core {
         }
     }
 
-    /// Returns whether the requests of each principal run in a separate program of a stateless server. The protocol keeps no state for a
-    /// connection, but a program can keep some in its memory.
+    /// Returns whether the gateway starts a stateless server's program once for each principal. The protocol keeps no state for a
+    /// connection, but the program can keep state in its memory.
     fn has_separate_programs(&self) -> bool {
         let known = self.shared.known();
         self.upstream.sharing != Sharing::All && known.is_program && known.revision.is_stateless()

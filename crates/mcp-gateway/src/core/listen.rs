@@ -1,4 +1,4 @@
-//! Subscriptions to changes, of both kinds of clients.
+//! Subscriptions to changes, for session-based and stateless clients.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
@@ -23,7 +23,7 @@ const MAX_RESOURCES: usize = 64;
 /// Maximum size of the URI of a resource, in bytes.
 const MAX_URI_BYTES: usize = 8 << 10;
 
-/// Where changes come from: one server, or those of a gateway.
+/// The source of changes: one server, or all servers of a gateway.
 pub(crate) trait ChangeSource: Send + Sync {
     /// Returns the clients that receive changes.
     fn changes(&self) -> &Changes;
@@ -31,8 +31,8 @@ pub(crate) trait ChangeSource: Send + Sync {
     /// Connects, so that changes of lists arrive.
     fn prepare(&self) -> impl Future<Output = Result<(), ErrorObject>> + Send;
 
-    /// Subscribes to a resource for the client of a request. `turns` belongs to the request. The returned future calls `deliver` with each change.
-    /// It completes when no server has the resource any more.
+    /// Subscribes to a resource for the client of a request. All subscriptions of the request share `turns`. The returned future
+    /// calls `deliver` with each change. It completes when no server has the resource any more.
     fn watch(
         &self,
         uri: Arc<str>,
@@ -151,7 +151,8 @@ async fn watch_all(
     (watches, watched)
 }
 
-/// Checks the number and the sizes of the URIs of a subscription. Cheap: call it before anything that takes time for each URI.
+/// Checks the number and the sizes of the URIs of a subscription. This check is cheap: run it before any work that takes time for
+/// each URI.
 pub(crate) fn check_uris(uris: &[String]) -> Result<(), ErrorObject> {
     if uris.len() > MAX_RESOURCES {
         return Err(ErrorObject::invalid_params(format!(
@@ -177,7 +178,7 @@ pub(crate) fn check_uri(uri: &str) -> Result<(), ErrorObject> {
 #[derive(Default)]
 pub(crate) struct SessionWatches(Mutex<BTreeMap<Arc<str>, SessionWatch>>);
 
-/// One of the subscriptions; ended on drop.
+/// One of the subscriptions. Dropping it ends the subscription.
 struct SessionWatch {
     task: tokio::task::AbortHandle,
     _counted: WatchPermit,

@@ -1,4 +1,4 @@
-//! Pages of lists, for a gateway that merges those of several servers.
+//! Pages of lists, for a gateway that merges the lists of several servers.
 
 use std::sync::Arc;
 

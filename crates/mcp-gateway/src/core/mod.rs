@@ -49,14 +49,14 @@ pub(crate) struct Core {
     repairs: Repairs,
     /// Limits the log of failed calls and attempts to connect.
     failures: LogLimit,
-    /// What the server lists, if a gateway with several servers needs to know.
+    /// The items that the server lists; only for a gateway with several servers.
     catalog: Option<Arc<Catalog>>,
     /// Set when the gateway closes, or no longer has the server.
     pub(crate) closing: watch::Sender<bool>,
 }
 
 impl Core {
-    /// Returns the place for the connection of a session.
+    /// Returns the entry for the connection of a session.
     pub(crate) fn connection_of(&self, session: &Session) -> Arc<SessionConnection> {
         session.value(SessionConnections::default).of(self.number)
     }
@@ -68,7 +68,7 @@ impl Core {
             .close(self.number);
     }
 
-    /// Opens the first connection, which learns what the server offers.
+    /// Opens the first connection, and stores what the server offers.
     pub(crate) async fn connect(
         upstream: Arc<Upstream>,
         changes: Arc<Changes>,

@@ -89,7 +89,8 @@ impl ParamsChange<'_> {
     }
 }
 
-/// Returns client capabilities without tasks: the client could not poll a task of the server, because the gateway does not pass those requests on.
+/// Returns client capabilities without tasks: the gateway does not forward requests about tasks, so the client could not poll a
+/// task of the server.
 fn without_tasks(capabilities: &str) -> String {
     let mut text = ObjectText::with_capacity(capabilities.len());
     for (key, value) in members(capabilities).map_while(Result::ok) {

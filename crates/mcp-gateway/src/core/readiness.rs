@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout};
 
 /// How long a server has to respond.
 pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long the result of a check is used again, so that frequent checks are not a load for the server.
+/// How long the result of a check is reused, so that frequent checks do not burden the server.
 const MAX_AGE: Duration = Duration::from_secs(1);
 
 /// The last check, and whether one is running.
@@ -19,7 +19,7 @@ pub(super) struct Readiness {
     is_running: AtomicBool,
 }
 
-/// When a check ended, and why the server is not ready.
+/// The time at which a check ended, and the reason why the server is not ready.
 #[derive(Debug, Clone)]
 struct Checked {
     at: Instant,
@@ -27,11 +27,12 @@ struct Checked {
 }
 
 impl Readiness {
-    /// Returns the result of the last check, if it is not older than a second, else that of a new one: why the server is not ready. `check` is called
-    /// unless a check is running.
+    /// Returns the reason why the server is not ready, if it is not. Uses the result of the last check if it is at most one
+    /// second old; otherwise runs a new check. Does not call `check` while another check is running.
     ///
     /// # Cancel safety
-    /// A check goes on if the future is dropped, so that each client that leaves does not cause a check.
+    /// If the future is dropped, the check continues. A client that disconnects and asks again therefore does not cause another
+    /// check.
     pub(super) async fn reason<F>(self: &Arc<Self>, check: impl FnOnce() -> F) -> Option<String>
     where
         F: Future<Output = Option<String>> + Send + 'static,

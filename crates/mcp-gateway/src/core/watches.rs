@@ -1,7 +1,7 @@
 //! Subscriptions to resources: on the shared connection and the connections of the pool, or on the connection to the program of a principal.
 //!
-//! Each connection to a program on stdio is a separate process. A client that subscribes and then makes calls also learns what
-//! its calls change, although they run on other connections.
+//! Each connection to a program on stdio is a separate process. A client that subscribes and then makes calls is therefore also
+//! notified of the changes that its calls make on other connections.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
@@ -35,11 +35,11 @@ struct SubscriptionTable {
     by_number: BTreeMap<u64, Arc<ResourceSubscription>>,
     /// The client of the first subscription.
     first: Option<Owner>,
-    /// Whether several clients have subscribed. The server can keep the subscription of a client that has left.
+    /// Whether several clients have subscribed. The server can keep the subscription of a client that has disconnected.
     has_several_clients: bool,
 }
 
-/// Delivers the URI of a changed resource, on a connection of this kind.
+/// A callback that delivers the URI of a changed resource, on a connection of this kind.
 type Deliver = Box<dyn Fn(&str, Updates) + Send + Sync>;
 
 /// A resource that a client watches.
@@ -52,7 +52,7 @@ struct ResourceSubscription {
     pooled: Mutex<JoinSet<()>>,
 }
 
-/// The clients because of which a server sends the updates of a connection.
+/// The clients for whose subscriptions a server sends updates on a connection.
 #[derive(Clone, Copy, PartialEq)]
 enum Updates {
     OfThisClient,
@@ -60,7 +60,7 @@ enum Updates {
 }
 
 impl Updates {
-    /// Returns the clients of a connection, which can be for one principal.
+    /// Returns the clients of a connection. The connection can belong to one principal.
     fn of(is_for_principal: bool) -> Self {
         match is_for_principal {
             true => Self::OfThisClient,
@@ -101,9 +101,10 @@ impl Drop for SubscriptionEntry {
 }
 
 impl Core {
-    /// Subscribes to a resource for a client with this principal. The returned future calls `deliver` with each change, and
-    /// subscribes again after the connection has ended, as soon as the server can be reached. It completes when the gateway no longer has the server. A stateless server gets all resources of a request
-    /// at once; other servers get them one after another, in `turns`, because each is a request and other clients also send some.
+    /// Subscribes to a resource for a client with this principal. The returned future calls `deliver` with each change. After the
+    /// connection has ended, it subscribes again as soon as the server can be reached. It completes when the gateway no longer
+    /// has the server. A stateless server receives all resources in one request. Other servers receive one request for each
+    /// resource; `turns` sends them one after another, so that other clients can send requests in between.
     ///
     /// # Errors
     /// The server rejects the subscription.
@@ -189,9 +190,9 @@ impl Core {
         Ok(subscription)
     }
 
-    /// Subscribes after `wait`, and after each failure again, with waits of at least [`MAX_RECONNECT_WAIT`]. Returns `None` if the server rejects the
-    /// subscription, or if the gateway was closed. Does not start a program if another one would have to end for it: the client of that program would
-    /// subscribe again, too, and end this one.
+    /// Subscribes after `wait`, and after each failure again, with waits of at least [`MAX_RECONNECT_WAIT`]. Returns `None` if
+    /// the server rejects the subscription, or if the gateway was closed. Does not start a program if another program would have
+    /// to end for it: the client of the other program would also subscribe again, and end this program.
     async fn subscribed_again(
         core: &Weak<Self>,
         uri: &Arc<str>,
@@ -235,7 +236,8 @@ impl Core {
         }
     }
 
-    /// Returns whether clients may be notified of changes of the server's resources. A gateway with several servers has rules.
+    /// Returns whether clients may be notified of changes of the server's resources. This depends on the rules of a gateway with
+    /// several servers.
     pub(super) fn may_notify(&self) -> MayNotify {
         let (changes, catalog) = (Arc::clone(&self.changes), self.catalog.clone());
         Arc::new(move |subscribed, changed| {
@@ -257,8 +259,9 @@ impl Core {
         principal.filter(|_| self.upstream.sharing != Sharing::All)
     }
 
-    /// Returns whether clients of a shared connection may be notified of a part of the resource to which they have subscribed. If several clients have
-    /// subscribed, the server may send the update for another client, whose URIs are secret, unless all clients see the part in the list.
+    /// Returns whether clients of a shared connection may be notified of a part of the resource to which they have subscribed. If
+    /// several clients have subscribed, the server may have sent the update for another client, whose URIs are secret. The update
+    /// is therefore delivered only if all clients see the part in the list.
     fn shows_part(&self, part: &str) -> bool {
         let catalog = self.catalog.as_deref();
         !lock(&self.watches.0).has_several_clients

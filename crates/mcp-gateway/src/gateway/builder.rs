@@ -49,17 +49,17 @@ impl GatewayBuilder {
         self
     }
 
-    /// Sets how long the servers have to return their lists: one page of each or, if clients search for tools, all pages. A slower server
-    /// is omitted from the list; with search, only its missing pages are. Default: 5 s.
+    /// Sets how long the servers have to return their lists: one page of each or, if clients search for tools, all pages. A
+    /// slower server is omitted from the list; if clients search for tools, only its missing pages are omitted. Default: 5 s.
     #[must_use]
     pub fn list_timeout(mut self, timeout: Duration) -> Self {
         self.settings.list_timeout = timeout;
         self
     }
 
-    /// Replaces the list of tools if there are more than this number, because models choose badly from long lists: clients see only
-    /// `search_tools`, which finds tools by words of their names and descriptions, and `call_tool`, which calls them. Tools can also be called
-    /// by their names. Default: the list is never replaced.
+    /// Replaces the list of tools if there are more tools than this number, because models choose badly from long lists. Clients
+    /// then see only two tools: `search_tools` finds tools by words of their names and descriptions, and `call_tool` calls them.
+    /// Tools can also be called by their names. Default: the list is never replaced.
     #[must_use]
     pub fn search_above(mut self, tools: usize) -> Self {
         self.settings.search_above = Some(tools);
@@ -80,8 +80,8 @@ impl GatewayBuilder {
         self
     }
 
-    /// Sets the cluster of this process, so that a client can continue a parked call at any process of the gateway. Default: none; a parked call continues
-    /// only at its process.
+    /// Sets the cluster of this process, so that a client can continue a parked call at any process of the gateway. Default:
+    /// none; a parked call can be continued only at its process.
     #[must_use]
     pub fn cluster(mut self, cluster: Cluster) -> Self {
         self.cluster = Some(cluster);

@@ -77,7 +77,7 @@ impl State {
         Ok(mount.serve(name, &params.finish(), context.clone()))
     }
 
-    /// Removes the values with which the template is the URI of a resource that the client may not use.
+    /// Removes a value if the template, expanded with this value, is the URI of a resource that the client may not use.
     fn with_allowed_values(
         self: &Arc<Self>,
         reply: Reply,
@@ -110,7 +110,7 @@ impl State {
 /// Reads the arguments that the client already knows.
 ///
 /// # Errors
-/// The arguments are not strings: servers read other values in different ways.
+/// An argument is not a string. Servers interpret other values in different ways.
 fn known_arguments(params: &str) -> Result<BTreeMap<String, String>, ErrorObject> {
     let Some(context) = member(params, "context") else {
         return Ok(BTreeMap::new());
@@ -160,7 +160,7 @@ async fn retain_values(result: &Payload, is_allowed: impl Fn(&str) -> bool) -> O
     Ok(Payload::of(result))
 }
 
-/// Removes the other members of an object.
+/// Removes all members of an object except these.
 fn keep_members(object: &mut Value, known: &[&str]) {
     if let Some(members) = object.as_object_mut() {
         members.retain(|name, _| known.contains(&&**name));

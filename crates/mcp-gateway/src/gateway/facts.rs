@@ -9,8 +9,8 @@ use super::state::State;
 const MAX_INSTRUCTIONS: usize = 8 << 10;
 
 impl State {
-    /// Returns the union of the capabilities. A server that was never connected counts as one with tools, prompts and
-    /// resources, so that a session that starts before it can use it later.
+    /// Returns the union of the capabilities. A server that was never connected counts as a server with tools, prompts and
+    /// resources. A session that starts before the server is connected can therefore use it later.
     pub(super) fn facts(&self) -> ServerFacts {
         let mut all = ServerCapabilities::new();
         let tools = ToolsCapability::new().with_list_changed(true);

@@ -1,4 +1,4 @@
-//! Which server a request goes to, and its params there.
+//! The choice of the server for a request, and the params of the request at this server.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -230,7 +230,7 @@ impl State {
         Ok(mount)
     }
 
-    /// Returns the mount whose name is the prefix. Mounts have no `__` in their names, so the prefix ends at the first one.
+    /// Returns the mount whose name is the prefix. The name of a mount contains no `__`, so the prefix ends at the first `__`.
     fn mount_of(&self, exposed: &str) -> Option<Arc<MountedServer>> {
         let (prefix, _) = exposed.split_once("__")?;
         let mounts = self.mounts();
@@ -254,8 +254,9 @@ impl State {
         Ok(mount)
     }
 
-    /// Returns the server of a resource: the first server that lists the URI, otherwise the server with the longest matching template,
-    /// otherwise the only server with this scheme, otherwise the only server with resources. A URI is never sent to several servers.
+    /// Returns the server of a resource: the first server that lists the URI, otherwise the server with the longest matching
+    /// template. If no template matches, returns the only server with this scheme, otherwise the only server with resources. A
+    /// URI is never sent to several servers.
     fn mount_of_uri(&self, uri: &str) -> Option<Arc<MountedServer>> {
         let mounts = self.mounts();
         if let Some(mount) = read_from(&mounts, uri) {
@@ -281,7 +282,8 @@ impl State {
         found.cloned()
     }
 
-    /// Sets the log level of the session. Servers to which the session has no connection get it when there is one.
+    /// Sets the log level of the session. A server to which the session has no connection receives the level when a connection is
+    /// opened.
     fn set_level(&self, text: &str, context: &RequestContext) -> Result<Reply, ErrorObject> {
         let params: SetLevelRequestParams = decode(text).map_err(ErrorObject::malformed_params)?;
         let session = context.session();

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::time::Instant;
 
-/// Maximum number of clients whose requests are counted. Clients without recent requests make room for others.
+/// Maximum number of clients whose requests are counted. If there are more, clients without recent requests are removed.
 const MAX_CLIENTS: usize = 16_384;
 /// Minimum interval between searches for clients without recent requests, if there is no room.
 const CLEANUP_INTERVAL: Duration = Duration::from_secs(1);
@@ -24,7 +24,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 #[non_exhaustive]
 pub struct ClientLimits {
     /// Maximum number of requests per minute. A client that sent no request for a minute can send this number at once. A
-    /// `subscriptions/listen` counts once, and once more for each resource.
+    /// `subscriptions/listen` counts as one request, and as one more for each resource.
     pub requests_per_minute: Option<NonZeroU32>,
     /// Maximum number of requests that run at the same time. A parked call does not count until its client continues it, and a
     /// `subscriptions/listen` does not count.
@@ -84,7 +84,7 @@ impl Drop for RequestGuard {
 }
 
 impl RequestCounter {
-    /// Counts a request that causes `requests` requests to servers.
+    /// Counts a request of a client, for which the gateway sends `requests` requests to servers.
     ///
     /// # Errors
     /// The client has reached a limit.
@@ -151,7 +151,7 @@ impl RequestCounter {
 }
 
 impl Clients {
-    /// Removes the clients that could be added again without a difference.
+    /// Removes clients for which the limits would be the same if they were added again.
     fn sweep(&mut self, limits: ClientLimits, now: Instant) {
         if self
             .cleaned_up

@@ -38,8 +38,8 @@ use crate::text::check_members;
 
 /// Several servers behind the gateway, served like one server of this process, in all revisions.
 ///
-/// - Names of tools and prompts get the name of the mount as a prefix, as [`model_name`](mcp_host::model_name) does it:
-///   `git__status`. URIs of resources are unchanged. If two servers list the same URI, the first mount has it.
+/// - Names of tools and prompts get the name of the mount as a prefix, in the form of [`model_name`](mcp_host::model_name):
+///   `git__status`. URIs of resources are unchanged. If two servers list the same URI, the resource is that of the first mount.
 /// - A list has the items of all servers. A server that does not respond is left out, and named in
 ///   `_meta["mcp-gateway/unavailable"]`.
 /// - Calls go to the server with the prefix of the name, or the server that listed the URI.
@@ -54,7 +54,8 @@ impl Gateway {
         GatewayBuilder::new()
     }
 
-    /// Completes when each server, also one that replaces another, is connected or its first attempt to connect has failed.
+    /// Completes when each server is connected or its first attempt to connect has failed. This includes servers that replace
+    /// others.
     pub async fn settled(&self) {
         let replacements = lock(&self.0.replacements).clone();
         for mount in self.0.mounts().iter().chain(&replacements) {
@@ -62,8 +63,9 @@ impl Gateway {
         }
     }
 
-    /// Adds a server, or replaces the server with this name. A connected server is used until the new one is connected, and its running calls are
-    /// completed. Completes when the new server is connected or the first attempt has failed; further attempts follow.
+    /// Adds a server, or replaces the server with this name. The old server is used until the new server is connected, and its
+    /// running calls are completed. Completes when the new server is connected or the first attempt has failed; further attempts
+    /// follow.
     ///
     /// # Errors
     /// The name is not valid, or there are too many mounts.
@@ -111,8 +113,8 @@ impl Gateway {
         Ok(server)
     }
 
-    /// Changes the settings of a mount that need no new connection, and of the server that replaces it. Returns whether there is a mount with this
-    /// name.
+    /// Changes the settings of a mount that need no new connection. If a server is about to replace the mount, changes its
+    /// settings, too. Returns whether there is a mount with this name.
     pub(crate) fn adjust(
         &self,
         name: &str,
@@ -146,7 +148,7 @@ impl Gateway {
         self.0.configure(|current| *current = settings);
     }
 
-    /// Removes a server. Returns whether there was one with this name. Its running calls are completed.
+    /// Removes a server. Returns whether there was a server with this name. Its running calls are completed.
     pub fn unmount(&self, name: &str) -> bool {
         let removed = self.0.update(|mounts| {
             let at = mounts.iter().position(|mount| *mount.name == *name)?;

@@ -21,7 +21,7 @@ use crate::proxy::Proxy;
 use crate::shared::MAX_RECONNECT_WAIT;
 use crate::upstream::Upstream;
 
-/// Maximum length of the name of a mount. The hash of a shortened name follows after the prefix.
+/// Maximum length of the name of a mount. A name that is too long is shortened, and gets a hash after the prefix.
 const MAX_NAME: usize = 32;
 /// Backoff after the first failed attempt. It doubles after each further failure, up to [`MAX_BACKOFF`].
 const INITIAL_BACKOFF: Duration = Duration::from_millis(100);
@@ -42,7 +42,7 @@ impl From<Upstream> for Mount {
 }
 
 impl Mount {
-    /// Creates a mount without changes of the tools.
+    /// Creates a mount that does not change the tools.
     pub fn new(upstream: Upstream) -> Self {
         Self {
             upstream,
@@ -76,7 +76,7 @@ pub struct MountStatus {
     pub is_connected: bool,
     /// Whether [`Gateway::is_ready`](super::Gateway::is_ready) needs it.
     pub is_required: bool,
-    /// The error of the attempts so far, if none has succeeded.
+    /// The error of the last attempt, if no attempt has succeeded.
     pub error: Option<String>,
     /// The error of the last attempt to connect the server that replaces this one. Until an attempt succeeds, this server is used.
     pub replacement_error: Option<String>,

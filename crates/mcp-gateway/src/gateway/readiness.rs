@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 use super::mount::MountedServer;
 use super::state::State;
 
-/// How many replacements of one server a check follows.
+/// Maximum number of replacements of one server during a check. The check then continues with the new server.
 const MAX_REPLACED: usize = 3;
 
 impl State {
@@ -28,8 +28,8 @@ impl State {
             .collect()
     }
 
-    /// Returns the name of a server and the reason if it does not respond. If the server is replaced during the check, its connection may end, so
-    /// the server that is used now is checked.
+    /// Returns the name of a server and the reason if it does not respond. If the server is replaced during the check, its
+    /// connection may end, so the new server is checked instead.
     async fn unready_mount(&self, mut mount: Arc<MountedServer>) -> Option<(String, String)> {
         for _ in 0..MAX_REPLACED {
             let reason = mount.unready_reason().await;

@@ -120,7 +120,8 @@ impl State {
         })
     }
 
-    /// Closes the connections of all sessions to a server, each when its last call has completed, and ends its subscriptions.
+    /// Closes the connections of all sessions to a server, each when its last call has completed, and ends the subscriptions at
+    /// this server.
     pub(super) fn retire(&self, server: &MountedServer) {
         server.stop_connecting();
         if let Some(proxy) = server.proxy() {
@@ -131,7 +132,7 @@ impl State {
         }
     }
 
-    /// Notifies clients that the mounts or what is known about them changed.
+    /// Notifies clients that the mounts, or the known properties of a mount, have changed.
     pub(super) fn mounts_changed(&self) {
         self.edition.fetch_add(1, Ordering::Release);
         for list in [

@@ -19,7 +19,7 @@ impl ChangeSource for Arc<State> {
         &self.changes
     }
 
-    /// Connects to all servers at the same time; one that cannot be reached does not matter to the others.
+    /// Connects to all servers at the same time. A server that cannot be reached does not affect the others.
     async fn prepare(&self) -> Result<(), ErrorObject> {
         let mut connecting = JoinSet::new();
         for mount in self.mounts().iter() {
@@ -90,7 +90,7 @@ impl WatchedResource {
         })
     }
 
-    /// Delivers changes. If the server is removed or replaced, continues with the server that has the resource then.
+    /// Delivers changes. If the server is removed or replaced, continues with the server that then has the resource.
     async fn follow(self, mut watch: ServerWatch, state: Weak<State>) {
         loop {
             watch.changes.await;
@@ -128,8 +128,9 @@ impl State {
         self.changes.set_update_filter(Box::new(filter));
     }
 
-    /// Returns whether a client that has subscribed to a resource may be notified that the resource, or a part of it, has changed. The spelling and the
-    /// scope of the subscribed resource were checked with the request. A part that needs a scope is left out, because the client may not have it.
+    /// Returns whether a client that has subscribed to a resource may be notified that the resource, or a part of it, has
+    /// changed. The spelling and the scope of the subscribed resource were checked with the request. The client is not notified
+    /// of a part that needs a scope, because the client may not have this scope.
     fn may_notify(&self, mount: &str, subscribed: &str, changed: &str) -> bool {
         let mounts = self.mounts();
         let Some(mount) = mounts.iter().find(|other| *other.name == *mount) else {

@@ -50,8 +50,8 @@ pub(crate) struct ParkedBinding<'a> {
 }
 
 impl Cluster {
-    /// Describes the process that the others reach at `address`, such as `http://10.0.0.7:8000/mcp`. The keys are the same in all
-    /// processes; their lifetime is not used.
+    /// Creates the description of this process, which the other processes reach at `address`, such as `http://10.0.0.7:8000/mcp`.
+    /// The keys are the same in all processes; their lifetime is not used.
     ///
     /// # Errors
     /// The address is not an `http` URL with a host.
@@ -67,7 +67,7 @@ impl Cluster {
         })
     }
 
-    /// Returns the address of this process for the others.
+    /// Returns the address at which the other processes reach this process.
     pub fn address(&self) -> &Uri {
         &self.address
     }
@@ -109,7 +109,7 @@ impl Cluster {
     }
 }
 
-/// Forwards the request to the process at `address`. Returns the error that the client receives if that is not possible.
+/// Forwards the request to the process at `address`. If this is not possible, returns the error for the client.
 pub(crate) fn forward(context: &RequestContext, address: &str) -> ErrorObject {
     if !context.forward(address) {
         tracing::warn!(
@@ -126,7 +126,8 @@ pub(crate) fn forward(context: &RequestContext, address: &str) -> ErrorObject {
 }
 
 impl ParkedBinding<'_> {
-    /// Encodes the binding. Different bindings have different bytes, and other uses of the same keys do too.
+    /// Encodes the binding. Different bindings have different bytes. They also differ from the bytes of other uses of the same
+    /// keys.
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = b"parked call".to_vec();
         bytes.extend_from_slice(&self.fingerprint);

@@ -24,7 +24,7 @@ use crate::upstream::ParkingLimits;
 /// How long a call waits for further server requests after the first one.
 const GATHER: Duration = Duration::from_millis(5);
 
-/// Number of clients that can use all memory of parked calls: each can use this part of it.
+/// The share of one client: each client can use this part of the memory for parked calls.
 const CLIENTS: usize = 8;
 
 /// The params that only continue a call.
@@ -37,7 +37,7 @@ pub(crate) struct ParkedCalls(Mutex<HashMap<String, ParkedCall>>);
 pub(crate) struct ParkedCall {
     pub(crate) call: ParkableCall,
     pub(crate) owner: Option<Principal>,
-    /// The client to whose limit the call counts.
+    /// The client whose limit the call counts towards.
     pub(crate) client: Owner,
     /// Size of the params of the call and of its server requests.
     pub(crate) bytes: usize,
@@ -136,10 +136,10 @@ impl ParkableCall {
     }
 }
 
-/// A hash of what must be equal in all requests of one call.
+/// A hash of the values that must be equal in all requests of one call.
 pub(crate) type Fingerprint = [u8; 32];
 
-/// Returns the hash of a request. The order of members does not count.
+/// Returns the hash of a request. The order of members does not change the hash.
 pub(crate) fn fingerprint(method: &str, params: Option<&str>) -> Fingerprint {
     let mut params: serde_json::Value = params
         .and_then(|params| decode(params).ok())
@@ -164,7 +164,7 @@ fn unknown_state() -> ErrorObject {
 }
 
 impl ParkedCalls {
-    /// Takes the call that a request continues.
+    /// Removes the parked call that a request continues, and returns it.
     ///
     /// # Errors
     /// No call has this id, or the call belongs to another principal or has other params. Such a call stays parked.

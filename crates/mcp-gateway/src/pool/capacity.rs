@@ -15,7 +15,8 @@ use mcp_protocol::LogLimit;
 
 /// How long a new connection waits until the connection that it replaces is closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long a request waits if the calls of all clients use all connections, and if those of its own client use its share. How often it looks for one.
+/// Maximum time that a request waits for a connection: if the calls of all clients use all connections, and if the calls of its
+/// own client use the client's whole share. Last, the interval at which it looks for a connection.
 const MAX_WAIT: Duration = Duration::from_secs(2);
 const MAX_OWN_WAIT: Duration = Duration::from_secs(30);
 const RETRY_INTERVAL: Duration = Duration::from_millis(50);
@@ -54,7 +55,7 @@ struct Entry {
     connection: Weak<UpstreamConnection>,
 }
 
-/// The right to keep one connection open. Released on drop.
+/// A permit to keep one connection open. Released on drop.
 pub(crate) struct Permit {
     capacity: Arc<Capacity>,
     number: u64,
@@ -85,7 +86,7 @@ impl Permit {
         charged.map_err(|error| ErrorObject::internal(error.to_string()))
     }
 
-    /// Names the connection, which can be closed for another one from now on.
+    /// Sets the connection of this permit. From now on, it can be closed to make room for another one.
     pub(crate) fn set_connection(&self, connection: &Arc<UpstreamConnection>) {
         if let Some(entry) = lock(&self.capacity.table).open.get_mut(&self.number) {
             entry.connection = Arc::downgrade(connection);
@@ -102,10 +103,10 @@ enum Full {
 }
 
 impl Capacity {
-    /// Returns the right to open a connection for a client, or for the gateway itself. If necessary, closes a connection that no call uses; if all
-    /// connections are in use, that of the client with the most connections that was opened first, if it has at least two more than the new
-    /// client. Waits for a limited time for one that is in use. Meanwhile, `other` can return something else instead, such as a connection that a call
-    /// has given back.
+    /// Returns a permit to open a connection for a client, or for the gateway itself. If necessary, closes a connection that no
+    /// call uses. If all connections are in use, closes the oldest connection of the client with the most connections, provided
+    /// that this client has at least two more than the new client. Otherwise, waits for a limited time until a connection is
+    /// unused. Meanwhile, `other` can return another value instead, such as a connection that a call has released.
     ///
     /// # Errors
     /// A limit is reached, and no connection can be closed.
@@ -138,7 +139,7 @@ impl Capacity {
         }
     }
 
-    /// Returns the right to open a connection, as [`permit_or`](Self::permit_or).
+    /// Returns a permit to open a connection, as [`permit_or`](Self::permit_or).
     pub(crate) async fn permit(
         self: &Arc<Self>,
         upstream: &Upstream,
@@ -224,8 +225,8 @@ impl Table {
         own.filter(|entry| entry.client.as_ref() == client).count()
     }
 
-    /// Returns the connection that has been unused for the longest time, of one client or of all clients. Connections that have ended come first, and
-    /// those whose sessions wait for updates of resources last.
+    /// Returns the connection that has been unused for the longest time, of one client or of all clients. Prefers connections
+    /// that have ended. Connections whose sessions wait for updates of resources come last.
     fn unused(&self, client: Option<&Owner>) -> Option<(u64, Arc<UpstreamConnection>)> {
         let has_ended =
             |entry: &Entry| (entry.connection.upgrade()).is_some_and(|one| !one.is_open());

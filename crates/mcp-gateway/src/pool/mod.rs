@@ -26,9 +26,11 @@ const MAX_PROGRAM_IDLE: Duration = Duration::from_secs(30 * 60);
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     pub(crate) principal: Option<Principal>,
-    /// The client, if the server can send messages that do not name their call. A message after a response then reaches the same client.
+    /// The client, if the server can send messages that do not name their call. A message that arrives after a response then
+    /// still reaches the same client.
     pub(crate) owner: Option<Owner>,
-    /// The client and its capabilities as JSON text; `None` for the program of a stateless server, which receives them with each request.
+    /// The client and its capabilities as JSON text; `None` for the program of a stateless server, because each request contains
+    /// them.
     pub(crate) identity: Option<String>,
 }
 
@@ -48,7 +50,7 @@ pub(crate) struct Pool(Mutex<Pooled>);
 #[derive(Default)]
 struct Pooled {
     by_key: HashMap<Key, Vec<Entry>>,
-    /// Locked while a connection is opened that all requests with the key share.
+    /// A lock that is held while a connection is opened. All requests with the key then share this connection.
     opening: HashMap<Key, Weak<tokio::sync::Mutex<()>>>,
     is_swept: bool,
 }
@@ -56,12 +58,12 @@ struct Pooled {
 struct Entry {
     connection: Arc<UpstreamConnection>,
     users: usize,
-    /// Whether one call has the connection for itself.
+    /// Whether only one call may use the connection at a time.
     is_exclusive: bool,
     last_used: Instant,
 }
 
-/// The right to use a connection for one call.
+/// A lease of a connection, for one call.
 pub(crate) struct Lease {
     pub(crate) connection: InUse,
     /// The entry in the pool that the lease releases; `None` for a connection outside of the pool.
@@ -73,8 +75,8 @@ pub(crate) struct Home {
     pool: Arc<Pool>,
     key: Key,
     is_exclusive: bool,
-    /// Whether the server can still send messages for the call of an exclusive lease. Such a connection is not used again, because the messages
-    /// would reach another client.
+    /// Whether the server can still send messages for the call of an exclusive lease. If so, the connection is not used again,
+    /// because the messages would reach another client.
     is_unanswered: bool,
 }
 
@@ -142,7 +144,8 @@ impl Pool {
         pooled.is_swept
     }
 
-    /// Returns the lock under which the connection with this key is opened, so that concurrent requests do not open several.
+    /// Returns the lock under which the connection with this key is opened, so that concurrent requests do not open several
+    /// connections.
     pub(crate) fn opening(&self, key: &Key) -> Arc<tokio::sync::Mutex<()>> {
         let mut pooled = lock(&self.0);
         let opening = &mut pooled.opening;
@@ -168,7 +171,7 @@ impl Pool {
             .collect()
     }
 
-    /// Takes an open connection with this key; with `is_exclusive`, one that no other call uses until the lease ends.
+    /// Leases an open connection with this key. With `is_exclusive`, no other call uses the connection until the lease ends.
     pub(crate) fn take(self: &Arc<Self>, key: Key, is_exclusive: bool) -> Result<Lease, Key> {
         let mut pooled = lock(&self.0);
         let is_free =

@@ -26,7 +26,7 @@ impl SessionConnection {
         self.0.try_lock().ok()?.connection.clone()
     }
 
-    /// Removes the connection, which closes it when its calls have ended.
+    /// Removes the connection. It is closed when its calls have ended.
     pub(crate) fn close(&self) {
         if let Ok(mut latest) = self.0.try_lock() {
             latest.connection = None;
@@ -44,7 +44,7 @@ impl SessionConnections {
         Arc::clone(lock(&self.0).entry(proxy).or_default())
     }
 
-    /// Removes the connection, which closes it when its calls have ended.
+    /// Removes the connection. It is closed when its calls have ended.
     pub(crate) fn close(&self, proxy: u64) {
         let removed = lock(&self.0).remove(&proxy);
         if let Some(connection) = removed {

@@ -78,25 +78,27 @@ impl AccessRule {
         }
     }
 
-    /// Creates a rule that allows items. `name` is the name at the server, without the prefix of the mount, or the URI of a resource;
-    /// `*` matches any text. In the host of a URI, a `*` that other text follows does not match `/`, `?` or `#`. A URI with a query is allowed only if the
-    /// pattern has a query or ends with `*`. If rules apply to the resources of a server, clients can use a URI that the server lists, and other URIs only in the
-    /// spelling that all servers interpret in the same way: for example without `..`, needless escapes, a fragment, or a user. A listed URI in another
-    /// spelling can be used if a rule allows exactly this URI, or if no rule that denies is for its scheme.
+    /// Creates a rule that allows items. `name` is the name at the server, without the prefix of the mount, or the URI of a
+    /// resource; `*` matches any text. In the host of a URI, a `*` that other text follows does not match `/`, `?` or `#`. A URI
+    /// with a query is allowed only if the pattern has a query or ends with `*`. If rules apply to the resources of a server,
+    /// clients can use the URIs that the server lists. They can use other URIs only in the spelling that all servers interpret in
+    /// the same way: for example without `..`, needless escapes, a fragment, or a user. A listed URI in another spelling can be
+    /// used if a rule allows exactly this URI, or if no rule denies URIs of its scheme.
     pub fn allow(name: impl Into<String>) -> Self {
         Self::new(name, Effect::Allow, None)
     }
 
     /// Creates a rule that denies items: they are not listed, and requests for them fail as if they did not exist. `name` as for
-    /// [`allow`](Self::allow). A rule for a URI also denies the URI with a query, a `/` at the end, other case, or spaces around a name; a pattern that ends
-    /// with `/*` also denies the URI before the `/`. With schemes whose syntax is not fixed, such as `notes`, the rule also denies the URI with a port or
-    /// without the `//`.
+    /// [`allow`](Self::allow). A rule for a URI also denies the URI with a query, with a `/` at the end, in other case, or with
+    /// spaces around a name. A pattern that ends with `/*` also denies the URI before the `/`. With schemes whose syntax is not
+    /// fixed, such as `notes`, the rule also denies the URI with a port or without the `//`.
     pub fn deny(name: impl Into<String>) -> Self {
         Self::new(name, Effect::Deny, None)
     }
 
-    /// Creates a rule that allows items to clients whose access token has a scope. Without the scope, a request fails with a challenge that
-    /// names it, and the client can obtain another token. The items are listed for all clients. `name` as for [`deny`](Self::deny).
+    /// Creates a rule that allows items to clients whose access token has a scope. If the token does not have the scope, a
+    /// request fails with a challenge that names the scope, and the client can obtain another token. The items are listed for all
+    /// clients. `name` as for [`deny`](Self::deny).
     pub fn require_scope(scope: impl Into<String>, name: impl Into<String>) -> Self {
         Self::new(name, Effect::Allow, Some(scope.into()))
     }
@@ -138,7 +140,7 @@ impl AccessRule {
         is_missing.then(|| format!("no server has the namespace {pattern:?}"))
     }
 
-    /// Returns why the rule could have another effect on URIs than its author expects.
+    /// Returns the reason why the rule could have another effect on URIs than its author expects, if there is one.
     fn uri_problem(&self) -> Option<&'static str> {
         if !self.is_restrictive() || !self.name.contains("://") {
             return None;

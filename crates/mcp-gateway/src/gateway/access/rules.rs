@@ -15,7 +15,7 @@ use crate::text::without_case;
 
 /// Maximum number of cached decisions. When this number is reached, the cache is cleared.
 const MAX_KNOWN: usize = 64 << 10;
-/// Maximum number of scopes of a decision that is kept.
+/// Maximum number of scopes of a cached decision.
 const MAX_KNOWN_SCOPES: usize = 8;
 
 /// The rules of a policy. Clones share the cached decisions.
@@ -40,7 +40,7 @@ pub(in crate::gateway) enum Decision {
 }
 
 impl Decision {
-    /// Returns whether clients see the item.
+    /// Returns whether lists show the item to clients.
     pub(in crate::gateway) fn is_shown(&self) -> bool {
         matches!(self, Self::Allowed(_))
     }
@@ -119,8 +119,8 @@ impl Rules {
         rules.map(|(rule, (pattern, scope))| (rule, pattern, scope.as_ref()))
     }
 
-    /// Returns whether a restrictive rule names a scheme, and neither an earlier rule nor a rule with a scheme allows the URI. The client could then avoid
-    /// the restriction with a synonym of the scheme.
+    /// Returns whether a restrictive rule names a scheme, and neither an earlier rule nor a rule with a scheme allows the URI. In
+    /// this case, the client could evade the restriction with a synonym of the scheme.
     pub(in crate::gateway) fn depends_on_scheme(&self, item: &Item<'_>) -> bool {
         let has_scheme = |rule: &AccessRule| split_scheme(&rule.name).is_some();
         let restricts_scheme = |rule: &AccessRule| rule.is_restrictive() && has_scheme(rule);
@@ -212,7 +212,8 @@ impl fmt::Debug for Rules {
     }
 }
 
-/// Cached decisions about listed URIs. URIs are long, so the keys are hashes. They are keyed, so that a server cannot cause collisions.
+/// Cached decisions about listed URIs. URIs are long, so the keys are hashes. The hash function has a secret key, so that a
+/// server cannot cause collisions.
 #[derive(Default)]
 struct Decisions {
     hashers: [RandomState; 2],

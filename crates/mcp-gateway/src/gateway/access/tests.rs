@@ -60,7 +60,7 @@ fn rules_apply_to_every_spelling_of_a_uri() {
     }
 }
 
-/// Drivers of databases connect to the same machine with each of these hosts.
+/// With each of these hosts, database drivers connect to the same machine.
 #[test]
 fn a_rule_for_an_address_applies_to_its_other_forms() {
     for host in [
@@ -264,7 +264,7 @@ fn a_rule_that_contradicts_itself_or_has_an_ambiguous_uri_is_an_error() {
     }
 }
 
-/// What a server lists can have any spelling, and a rule for it also restricts what servers read from other URIs.
+/// A listed URI can have any spelling. A rule for it also restricts other URIs that a server may interpret as the same resource.
 #[test]
 fn a_listed_uri_in_an_unusual_spelling_is_restricted() {
     for (pattern, uris) in [
@@ -327,7 +327,7 @@ fn a_rule_that_allows_a_resource_allows_no_other_resource() {
     }
 }
 
-/// Rules are compared with several forms of a URI, so it must not be long.
+/// Each rule is compared with several forms of a URI, which takes long for a long URI. Long URIs are therefore denied.
 #[test]
 fn a_long_uri_is_denied_where_rules_apply() {
     let (kind, mount) = (ItemKind::Resource, "m");

@@ -11,7 +11,7 @@ use super::pages::Pages;
 use crate::core::ListPage;
 use crate::text::{ObjectText, member, string};
 
-/// The member of `_meta` with the servers that are missing in a list, and why.
+/// The member of `_meta` that names the servers that are missing in a list, and the reasons.
 const UNAVAILABLE: &str = "mcp-gateway/unavailable";
 /// Target size of a page of the gateway, in bytes of JSON. The pages of servers are not divided, so a larger page of a server exceeds this size.
 const PAGE_BYTES: usize = 2 << 20;

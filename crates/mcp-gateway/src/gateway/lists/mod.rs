@@ -35,7 +35,7 @@ const MAX_REPORTED: usize = 1_024;
 pub(super) const ITEMS_PER_TURN: usize = 4;
 
 impl State {
-    /// Serves a page of a list: the first pages of all servers, or the next ones of those in the cursor.
+    /// Serves a page of a list: the first pages of all servers or, with a cursor, the next pages of the servers in the cursor.
     pub(super) async fn list(
         self: Arc<Self>,
         kind: ListKind,
@@ -84,8 +84,9 @@ impl State {
         })
     }
 
-    /// Adds pages of the servers in `requested`, or of all servers from their first pages on: one page of each or, with `is_complete`, all
-    /// pages. The requests to all servers run concurrently and have one deadline, [`list_timeout`](super::state::Settings::list_timeout).
+    /// Adds pages of the servers in `requested`, or the first pages of all servers. Adds one page of each server or, with
+    /// `is_complete`, all further pages. The requests to all servers run concurrently and have one deadline,
+    /// [`list_timeout`](super::state::Settings::list_timeout).
     async fn add_pages(
         self: &Arc<Self>,
         merged: &mut MergedList,
@@ -277,7 +278,8 @@ fn exposed(
     })
 }
 
-/// Writes an item with the name or URI that the gateway has checked, and without members that a host could take for it.
+/// Writes an item with the name or URI that the gateway has checked, and without members that a host could mistake for the name
+/// or URI.
 fn identified(item: &str, key: &str, id: &str) -> String {
     let mut text = ObjectText::with_capacity(item.len());
     text.add(key, &string(id));

@@ -14,7 +14,7 @@ use super::kind::ListKind;
 use super::merged::MergedList;
 use crate::text::{ObjectText, elements, member, without};
 
-/// The names of the two tools. No other tool of a gateway has them, because those of servers have a prefix.
+/// The names of the two tools. No other tool of a gateway has these names, because the tools of servers have a prefix.
 pub(in crate::gateway) const SEARCH_TOOLS: &str = "search_tools";
 pub(in crate::gateway) const CALL_TOOL: &str = "call_tool";
 
@@ -68,7 +68,7 @@ pub(super) fn definitions(tools: usize) -> [String; 2] {
     [search.to_string(), call.to_string()]
 }
 
-/// Returns the params of a call of `call_tool` as those of the tool that it calls.
+/// Converts the params of a call of `call_tool` to the params of a call of the named tool.
 ///
 /// # Errors
 /// The arguments have no `name`.
