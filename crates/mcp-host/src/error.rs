@@ -23,7 +23,7 @@ pub enum HostError {
     UnknownTool {
         /// The name.
         name: String,
-        /// The names that are most like it, at most five.
+        /// The most similar names, at most five.
         similar: Vec<String>,
     },
     /// The model wrote arguments that are not a JSON object. Nothing was sent.
@@ -32,7 +32,7 @@ pub enum HostError {
         /// The name of the tool for the model.
         name: String,
     },
-    /// The connection ended during the call. The tool may have run, or may not.
+    /// The connection ended during the call. It is unknown whether the tool has run.
     #[non_exhaustive]
     MayHaveRun {
         /// The name of the server.

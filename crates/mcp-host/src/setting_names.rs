@@ -1,7 +1,7 @@
 //! Names of settings in errors of the libraries, in plain words.
 //!
-//! An error of a library names the setting that changes its behaviour, such as `Timeouts::idle`, for the author of the program. The user of the
-//! program, and a model, cannot change it and do not know the name.
+//! An error of a library names the setting that changes its behaviour, such as `Timeouts::idle`, for the author of the program.
+//! The user of the program and the model cannot change this setting and do not know its name.
 
 /// The types whose settings occur in errors. Other names with `::` are text of a server.
 const TYPES: [&str; 32] = [

@@ -4,7 +4,7 @@ use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory};
 use icu_properties::{CodePointMapData, CodePointSetData};
 
 /// Returns whether a character is not visible by itself: a control or format character, a line or paragraph separator, a
-/// character with the Unicode property `Default_Ignorable_Code_Point`, or a letter or symbol without ink. Format
+/// character with the Unicode property `Default_Ignorable_Code_Point`, or a letter or symbol that is displayed as blank. Format
 /// characters include those that change the direction of text.
 pub fn is_hidden(c: char) -> bool {
     if c.is_ascii() {

@@ -38,11 +38,11 @@ const APPLICATION_FILES: [(&str, ConfigFormat); 3] = [
 ];
 
 impl Config {
-    /// Reads the known files that exist: `mcp.json`, `.mcp.json`, `.vscode/mcp.json`,
-    /// `.cursor/mcp.json` and `.gemini/settings.json` in `folder`, then the user's files of Codex, Claude Code (with its servers for `folder`),
-    /// Cursor, Gemini CLI, Windsurf, Copilot CLI, LM Studio, Claude Desktop, VS Code and Cline. If several
-    /// files have a server with the same name, the first file wins. There is a warning for a file that cannot be read, and for a
-    /// server of `folder` that has the name of a user's server.
+    /// Reads the known files that exist. It first reads `mcp.json`, `.mcp.json`, `.vscode/mcp.json`, `.cursor/mcp.json` and
+    /// `.gemini/settings.json` in `folder`. Then it reads the user's files of Codex, Claude Code (including the servers for
+    /// `folder`), Cursor, Gemini CLI, Windsurf, Copilot CLI, LM Studio, Claude Desktop, VS Code and Cline. If several files have
+    /// a server with the same name, the first file wins. There is a warning for a file that cannot be read, and for a server of
+    /// `folder` that has the name of a user's server.
     ///
     /// Caution: files in `folder` can start any program. If the folder comes from another person, for example as a cloned
     /// repository, ask the user before starting its servers ([`HostBuilder::consent`](crate::HostBuilder::consent)). Policy

@@ -1,4 +1,4 @@
-//! Reads one server of a configuration. Hosts have several names for the same key; each name is known in every file.
+//! Reads one server of a configuration. Hosts use different names for the same key; every file may use each of these names.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::suggestions::nearest_name;
 
 /// Largest accepted timeout: one week.
 const MAX_TIMEOUT_MS: f64 = 604_800_000.0;
-/// A smaller number of milliseconds is read as seconds: some hosts have seconds under the same key.
+/// A number of milliseconds below this limit is read as seconds, because some hosts store seconds under the same key.
 const MIN_TIMEOUT_MS: f64 = 1_000.0;
 
 /// The keys of every server.
@@ -112,7 +112,7 @@ impl Entry {
         }
     }
 
-    /// Reads a time under one of these keys. The unit is part of a key that ends with `_sec`; else it is a millisecond.
+    /// Reads a time under one of these keys. The unit is seconds if the key ends with `_sec`, otherwise milliseconds.
     fn time(&mut self, keys: &[&'static str]) -> Result<Option<Duration>, ConfigError> {
         let Some((key, value)) = self.take(keys) else {
             return Ok(None);
@@ -321,8 +321,8 @@ fn http(entry: &mut Entry, url: String) -> Result<Launch, ConfigError> {
     Ok(Launch::Http { url, headers })
 }
 
-/// Returns the reference to an environment variable that a key of Codex names. The value is not read here, so that consent requests show the
-/// reference.
+/// Returns the reference to an environment variable that a key of Codex names. This function does not read the value, so that
+/// consent requests show the reference.
 fn reference(name: &str) -> String {
     format!("${{env:{name}}}")
 }

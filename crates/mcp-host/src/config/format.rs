@@ -11,7 +11,8 @@ use super::error::{ConfigError, ConfigErrorKind};
 use super::jsonc;
 use crate::text_file::without_mark;
 
-/// The keys of the list of servers: of most hosts, of VS Code and Visual Studio, of Zed, and of the settings of Amp and VS Code.
+/// The keys of the list of servers, in this order: those of most hosts; VS Code and Visual Studio; Zed; the settings of Amp; the
+/// settings of VS Code.
 const STANDARD_KEYS: [&str; 5] = [
     "mcpServers",
     "servers",
@@ -39,8 +40,8 @@ pub enum ConfigFormat {
 }
 
 impl ConfigFormat {
-    /// Returns the format of a file with this path: that of Codex for `.toml`, of VS Code for a file in `.vscode`, of Gemini CLI
-    /// for a file in `.gemini`, else [`Standard`](Self::Standard).
+    /// Returns the format of a file with this path: the format of Codex for `.toml`, of VS Code for a file in `.vscode`, of
+    /// Gemini CLI for a file in `.gemini`, and [`Standard`](Self::Standard) for any other path.
     pub fn of_path(path: impl AsRef<Path>) -> Self {
         let path = path.as_ref();
         let folder = path.parent().and_then(Path::file_name);
@@ -52,8 +53,8 @@ impl ConfigFormat {
         }
     }
 
-    /// Returns the servers of a file; `None` if the file has no such list. A file of Claude Code has lists for folders, too; the one of `folder`
-    /// comes first.
+    /// Returns the servers of a file; `None` if the file has no such list. A file of Claude Code also has lists for folders; the
+    /// servers of `folder` come first.
     pub(super) fn servers(
         self,
         text: &str,
@@ -74,7 +75,8 @@ impl ConfigFormat {
         Ok(Some(servers))
     }
 
-    /// Removes the list of servers. What a file contains decides, because hosts have equal names for files of different shapes.
+    /// Removes the list of servers. The content of a file decides which list this is, because files of different hosts can have
+    /// the same name and different shapes.
     fn list(
         self,
         root: &mut Map<String, Value>,
@@ -125,7 +127,7 @@ impl ConfigFormat {
         }
     }
 
-    /// Rewrites the values of one server as [`ConfigFormat::Standard`] has them.
+    /// Converts the values of one server to the form of [`ConfigFormat::Standard`].
     pub(super) fn translate(self, entry: &mut Map<String, Value>) {
         match self {
             Self::Gemini => entry
@@ -195,7 +197,7 @@ fn brace_variables(text: &str) -> String {
     braced
 }
 
-/// Rewrites `${`, which has no meaning in the format, so that it remains as it is.
+/// Escapes `${`, which has no meaning in this format, so that it is not replaced later.
 fn escape_variables(text: &str) -> String {
     text.replace("${", "${$}{")
 }

@@ -1,4 +1,4 @@
-//! Configuration files: which servers there are and how to reach them.
+//! Configuration files: the names of servers and how to reach them.
 //!
 //! An error in one server leaves the other servers usable.
 //!
@@ -55,7 +55,7 @@ const MAX_FILE_BYTES: u64 = 4 << 20;
 pub struct Config {
     servers: BTreeMap<String, Configured>,
     warnings: Vec<String>,
-    /// The files that were read or looked for.
+    /// The files that were read, and those that were missing.
     files: Vec<ConfigFile>,
 }
 
@@ -73,10 +73,10 @@ pub(crate) struct Configured {
 struct ConfigFile {
     path: PathBuf,
     format: ConfigFormat,
-    /// The folder whose servers a file with lists for several folders names.
+    /// The folder whose list is read from a file with lists for several folders.
     folder: PathBuf,
     is_project: bool,
-    /// What the file was before it was read, so that each later change is noticed.
+    /// The state of the file before it was read, so that each later change is noticed.
     state: FileState,
 }
 
@@ -108,8 +108,8 @@ impl Config {
         self.servers.insert(name, configured);
     }
 
-    /// Marks all servers and files as belonging to a folder that the user has opened, and whose files another person may have
-    /// written. [`discover`](Self::discover) does so with the files of its folder.
+    /// Marks all servers and files as part of the opened folder: a folder that the user has opened, but whose files another
+    /// person may have written. [`discover`](Self::discover) does so with the files of its folder.
     ///
     /// [`HostBuilder::trust`](crate::HostBuilder::trust), and rules of the [`Policy`](crate::Policy) that allow something for a server name,
     /// do not apply to such a server, unless the application [trusts the folder](crate::HostBuilder::trust_project). An approval of
@@ -125,8 +125,8 @@ impl Config {
         self
     }
 
-    /// Reads a text. A file without servers gives an empty configuration. Of a file of Claude Code, the servers of the current
-    /// folder are read, too.
+    /// Reads a text. A file without servers gives an empty configuration. If the text is a file of Claude Code, also reads its
+    /// servers for the current folder.
     ///
     /// # Errors
     /// The text is not valid JSON or TOML, or its list of servers has the wrong type. Errors of
@@ -171,8 +171,8 @@ impl Config {
     }
 
     /// Adds the servers of another configuration. A server is skipped if this configuration already has one with the same name.
-    /// There is a warning, which is also logged, if a server of the opened folder ([`into_project`](Self::into_project)) has the name of a
-    /// user's server in `other`, or a name that looks alike.
+    /// If a server of the opened folder ([`into_project`](Self::into_project)) has the name of a user's server in `other`, or a
+    /// similar-looking name, adds a warning and logs it.
     pub fn merge(&mut self, other: Self) {
         self.warnings.extend(other.warnings);
         for (name, configured) in other.servers {
@@ -189,13 +189,13 @@ impl Config {
         self.files.extend(other.files);
     }
 
-    /// Returns what the files that were read or looked for were before that.
+    /// Returns the state of each file before it was read. Missing files are included.
     pub(crate) fn read_states(&self) -> FileStates {
         let files = self.files.iter();
         files.map(|file| (file.path.clone(), file.state)).collect()
     }
 
-    /// Returns what these files are now.
+    /// Returns the present state of these files.
     pub(crate) fn current_states(&self) -> FileStates {
         let paths = self.files.iter().map(|file| &file.path);
         paths.map(|path| (path.clone(), file_state(path))).collect()
@@ -233,8 +233,9 @@ impl Config {
         servers.filter_map(|(name, one)| Some((name.as_str(), one.server.as_ref().err()?)))
     }
 
-    /// Returns warnings about unknown keys, a misspelled key of the server list, secrets in files that other users can read, files that cannot be
-    /// read, and servers of the opened folder that have the same name as a server of the user.
+    /// Returns warnings: about unknown keys; about a misspelled key of the server list; about secrets in files that other users
+    /// can read; about files that cannot be read; and about servers of the opened folder with the same name as a server of the
+    /// user.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -320,7 +321,7 @@ fn look_alike(one: &str, other: &str) -> bool {
     one == other || visible(one) == visible(other)
 }
 
-/// Returns the warning that a server of the opened folder has the name of a user's server, or a name that looks alike.
+/// Returns the warning that a server of the opened folder has the name of a user's server, or a similar-looking name.
 fn taken_name_warning(name: &str, place: &Configured, other: &str, user: &Configured) -> String {
     let file = |configured: &Configured| match &configured.file {
         Some(path) => path.display().to_string(),

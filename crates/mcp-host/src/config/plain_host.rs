@@ -2,8 +2,8 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Returns whether the host of an `http` URL is a name, an address in brackets, or four decimal numbers. Other numbers are addresses for some
-/// parsers, and other characters make a person read another host.
+/// Returns whether the host of an `http` URL is a name, an address in brackets, or four decimal numbers. Some parsers read other
+/// numbers as addresses, and a person can mistake a host with other characters for another host.
 pub(super) fn has_plain_host(url: &str) -> bool {
     let authority = url.split_once("://").map_or("", |(_, rest)| rest);
     let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();

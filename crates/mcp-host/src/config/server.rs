@@ -44,7 +44,7 @@ pub struct ServerConfig {
     pub start_timeout: Option<Duration>,
     /// Idle timeout of calls; a progress notification restarts it. `None`: the timeout of the client.
     pub call_timeout: Option<Duration>,
-    /// The names of the tools to show. Empty: all tools.
+    /// The names of the tools to show. If the list is empty, all tools are shown.
     pub allowed_tools: Vec<String>,
     /// The names of the tools to hide, even if they are in [`allowed_tools`](Self::allowed_tools).
     pub denied_tools: Vec<String>,
@@ -64,10 +64,10 @@ pub enum Launch {
         command: String,
         /// Its arguments.
         args: Vec<String>,
-        /// Variables of its environment, in addition to the short list of
+        /// Variables of the child's environment, in addition to the short list of
         /// [`ChildProcess`](mcp_transport_stdio::ChildProcess).
         env: BTreeMap<String, String>,
-        /// A file with further variables, one `NAME=value` in a line; those of `env` take precedence.
+        /// A file with further variables, one `NAME=value` in a line; the variables in `env` take precedence.
         env_file: Option<String>,
         /// Its working directory.
         cwd: Option<String>,
@@ -127,8 +127,8 @@ impl ServerConfig {
         }
     }
 
-    /// Returns whether the URL of the server is neither `https` nor on this machine, so that others can read the messages
-    /// in transit.
+    /// Returns whether others can read the messages in transit: the URL of the server is not `https`, and its host is not this
+    /// machine.
     pub fn is_readable_in_transit(&self) -> bool {
         match &self.launch {
             Launch::Stdio { .. } => false,
@@ -160,8 +160,8 @@ impl ServerConfig {
             && !contains(&self.denied_tools)
     }
 
-    /// Adds the variables of the [file](Launch::Stdio::env_file) to those of the configuration. References in their values are replaced like
-    /// others.
+    /// Adds the variables of the [file](Launch::Stdio::env_file) to those of the configuration. References in the values of these
+    /// variables are replaced, too.
     ///
     /// # Errors
     /// The path has a variable without a value, or the file cannot be read or is larger than 1 MiB.
@@ -227,9 +227,10 @@ impl ServerConfig {
         ids
     }
 
-    /// Returns a SHA-256 that identifies the server: the hash of the command, its arguments, its working directory and the names of
-    /// its environment variables, or of the URL and the names of the headers. Values of variables and headers are not included,
-    /// because they are often secrets; an [`Approval`](crate::Approval) covers them.
+    /// Returns a SHA-256 that identifies the server. For a child process, it is the hash of the command, its arguments, its
+    /// working directory and the names of its environment variables. Otherwise, it is the hash of the URL and the names of the
+    /// headers. Values of variables and headers are not included, because they are often secrets; an
+    /// [`Approval`](crate::Approval) covers them.
     pub fn fingerprint(&self) -> String {
         match &self.launch {
             Launch::Stdio {
@@ -257,8 +258,8 @@ impl ServerConfig {
         }
     }
 
-    /// Checks the names of environment variables. A child reads `A=B` with the value `C` as `A` with the value `B=C`, so a consent request would
-    /// show another variable.
+    /// Checks the names of environment variables. If a variable had the name `A=B` and the value `C`, a child would read the name
+    /// `A` and the value `B=C`, and the consent request would have shown another variable.
     fn check_names(&self) -> Result<(), ConfigError> {
         let Launch::Stdio { env, .. } = &self.launch else {
             return Ok(());
@@ -274,8 +275,8 @@ impl ServerConfig {
         }
     }
 
-    /// Returns the references to variables in the command, its arguments and folder, the URL and the headers, with their values. The values
-    /// can be secrets: a program that shows an error of the server must show the references instead.
+    /// Returns the references to variables, with their values. References occur in the command, its arguments and folder, the URL
+    /// and the headers. The values can be secrets: a program that shows an error of the server must show the references instead.
     #[doc(hidden)]
     pub fn values(&self, variables: &Variables) -> Vec<(String, String)> {
         let mut shown = self.clone();
@@ -351,13 +352,14 @@ pub(crate) fn hash<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 impl Launch {
-    /// Makes the paths of a child process absolute: looks the command up in the environment of the child and replaces it with the path
-    /// of the program, and replaces the working directory, if there is one. Reads the file system. Checks a URL as the connection does:
-    /// its host must be ASCII, and it has no user name, so that the host that a person reads is the one that the connection uses.
+    /// Makes the paths of a child process absolute. Searches for the command in the environment of the child, and replaces it
+    /// with the path of the program. Also replaces the working directory, if there is one. Reads the file system. Checks a URL as
+    /// the connection does: its host must be ASCII, and it must not have a user name. A person then reads the same host that the
+    /// connection uses.
     ///
     /// # Errors
-    /// The program was not found, a path is not UTF-8, or the URL is not valid. The text has the paths or the URL as they are `written`,
-    /// because the values of variables can be secrets.
+    /// The program was not found, a path is not UTF-8, or the URL is not valid. The message contains the paths or the URL as they
+    /// are in `written`, because the values of variables can be secrets.
     pub(crate) fn locate(&mut self, written: &Self) -> Result<(), String> {
         let (command, args, env, cwd) = match self {
             Self::Stdio {

@@ -11,17 +11,16 @@ use super::error::{ConfigError, ConfigErrorKind};
 /// The beginning of a value that is a reference to a secret.
 pub(super) const SECRET: &str = "op://";
 
-/// The variables whose values are the same for everyone, or folders.
+/// The variables whose values are folders, or are the same for every user.
 const NO_SECRETS: [&str; 5] = ["$", "/", "pathSeparator", "workspaceFolder", "userHome"];
 
 type Lookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// The values of the variables in a configuration.
 ///
-/// `${NAME}` and `${env:NAME}` are environment variables, `${input:id}` is a value that the user was asked for,
-/// `${workspaceFolder}` and `${userHome}` are folders, `${pathSeparator}` and `${/}` are the separator of paths, and `${$}` is a
-/// dollar sign. A default follows after `:-` or
-/// `| value:`. A variable without a value is an error of its server, never an empty text.
+/// `${NAME}` and `${env:NAME}` are environment variables. `${input:id}` is a value that the user enters. `${workspaceFolder}` and
+/// `${userHome}` are folders. `${pathSeparator}` and `${/}` are the separator of paths. `${$}` is a dollar sign. A default
+/// follows after `:-` or `| value:`. A variable without a value is an error of its server, never an empty text.
 #[derive(Clone)]
 #[must_use]
 pub struct Variables {
@@ -43,7 +42,7 @@ impl Default for Variables {
 }
 
 impl Variables {
-    /// Creates variables with the environment of this process and nothing else.
+    /// Creates the values from the environment of this process only.
     pub fn new() -> Self {
         Self::default()
     }

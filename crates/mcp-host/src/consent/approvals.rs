@@ -1,4 +1,4 @@
-//! Answers that stay valid after the host has ended.
+//! Approvals: decisions of the user that stay valid after the host has ended.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _};
@@ -25,8 +25,9 @@ pub struct ApprovalKey {
 
 /// The approved version of a tool, prompt, server or request. A changed tool definition or server configuration needs a new approval.
 ///
-/// The fingerprints of equal servers differ in two approvals, because each approval has a separate random key. Without the key, the hash
-/// reveals no values of variables and headers. The fingerprint contains the key, so a store must be readable only by its owner.
+/// Each approval has a separate random key, so two approvals of the same server have different fingerprints. Without the key, the
+/// hash reveals no values of variables and headers. The fingerprint contains the key, so a store must be readable only by its
+/// owner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Approval {
@@ -34,9 +35,10 @@ pub struct Approval {
     /// definition or URI for [`Prompt`](ActionKind::Prompt) and [`Resource`](ActionKind::Resource), the
     /// fingerprint of the server for [`Connect`](ActionKind::Connect), otherwise empty.
     pub definition: String,
-    /// A random key, `:`, and a SHA-256 over the key and the server: the path of the program, its arguments, working directory and
-    /// variables with their values, or the URL and the headers. Variables and headers with references to variables of the host are hashed
-    /// as they are written. Empty for a server with a [connector](crate::HostBuilder::connector).
+    /// A random key, `:`, and a SHA-256 of the key and the server. The server is the path of the program, its arguments, its
+    /// working directory and its variables with their values, or the URL and the headers. If a variable or header refers to a
+    /// variable of the host, the reference is hashed, not the value. Empty for a server with a
+    /// [connector](crate::HostBuilder::connector).
     pub fingerprint: String,
 }
 
@@ -88,9 +90,8 @@ pub trait ApprovalStore: Send + Sync + 'static {
 /// Maximum size of the file.
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// Approvals in a JSON file. On Unix it is created with mode 0600, and a file that others can write
-/// is an error. Several processes can share the file; if they write at the same time, one approval may be
-/// lost, and the user is asked again.
+/// Approvals in a JSON file. On Unix, the file is created with mode 0600, and if others can write the file, reading it fails.
+/// Several processes can share the file; if they write at the same time, one approval may be lost, and the user is asked again.
 #[derive(Debug)]
 pub struct ApprovalFile {
     path: PathBuf,
@@ -183,7 +184,7 @@ fn invalid(path: &Path, detail: impl std::fmt::Display) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, message)
 }
 
-/// Opens a file that only its owner can read, if it is created.
+/// Opens a file. If this creates the file, only its owner can read it.
 pub(super) fn private_file(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);

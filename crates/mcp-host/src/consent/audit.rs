@@ -17,19 +17,20 @@ use super::redact::SecretNames;
 ///
 /// Every line has `time` (ms since 1970), `event` and `server`.
 ///
-/// A `decision` has `kind`, `name`, `sha256` of the definition, `arguments`, `isAllowed` and `by`: `rule` or `default` (policy),
-/// `untilExit` (earlier decision in this process), `stored` ([`ApprovalStore`](crate::ApprovalStore)), `person`, `noPerson`
-/// (consent needed, but no handler is set), `limit`, `isolation` (context of other servers) or `untrustedSource`
-/// ([`HostBuilder::track_untrusted_results`](crate::HostBuilder::track_untrusted_results)). For sampling and elicitation it has a
-/// hash of the request instead of its text, and a `reason` if the request was denied without asking the user.
+/// A `decision` has `kind`, `name`, `sha256` of the definition, `arguments`, `isAllowed` and `by`. The values of `by` are: `rule`
+/// or `default` (policy), `untilExit` (earlier decision in this process), `stored` ([`ApprovalStore`](crate::ApprovalStore)),
+/// `person`, `noPerson` (consent needed, but no handler is set), `limit`, `isolation` (context of other servers) and
+/// `untrustedSource` ([`HostBuilder::track_untrusted_results`](crate::HostBuilder::track_untrusted_results)). For sampling and
+/// elicitation, the line has a hash of the request instead of its text. It also has a `reason` if the request was denied without
+/// asking the user.
 ///
 /// For a resource, `name` is the URI without its query and fragment, and `sha256` is that of the whole URI.
 ///
 /// A `result` has `kind` (`callTool`, `prompt` or `resource`), `name`, `outcome` (`ok`, `toolError` or `failed`) and `elapsed` in ms.
 ///
-/// Secrets in arguments are replaced by `[redacted]`: values whose schema has `format: password`, `x-secret: true` or
-/// `writeOnly: true`, and members whose name contains `password`, `secret`, `token`, `apikey` or similar. A value whose schema
-/// has a reference other than a JSON pointer (`#/..`) is replaced as well.
+/// The log replaces secrets in arguments by `[redacted]`. A value is a secret if its schema has `format: password`,
+/// `x-secret: true` or `writeOnly: true`, or if its name contains `password`, `secret`, `token`, `apikey` or similar. The log
+/// also replaces a value whose schema has a reference other than a JSON pointer (`#/..`).
 pub struct AuditLog {
     writer: Mutex<Box<dyn Write + Send>>,
     names: SecretNames,
@@ -44,7 +45,7 @@ impl AuditLog {
         }
     }
 
-    /// Appends to a file, which on Unix only its owner can read if it is created.
+    /// Creates a log that appends to a file. On Unix, only its owner can read a file that this creates.
     ///
     /// # Errors
     /// The file cannot be opened.
@@ -54,8 +55,8 @@ impl AuditLog {
         Ok(Self::new(file))
     }
 
-    /// Also treats the values of members as secrets if the name of the member contains this text, without regard to
-    /// case, `_` and `-`.
+    /// Adds a text that marks secrets: if the name of a member contains this text, its value is a secret. Case, `_` and `-` are
+    /// ignored.
     #[must_use]
     pub fn with_secret_name(mut self, name: &str) -> Self {
         self.names.add(name);

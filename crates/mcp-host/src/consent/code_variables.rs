@@ -1,4 +1,4 @@
-//! Environment variables with which a configuration chooses the code that runs: programs, libraries, options, settings files.
+//! Environment variables with which a configuration chooses the code that runs: programs, libraries, options and settings files.
 //!
 //! A consent request shows their values. The list cannot be complete, so changed values of all other variables need a new
 //! approval, too.
@@ -153,7 +153,7 @@ const PREFIXES: &[&str] = &[
     "BASH_FUNC_",
 ];
 
-/// Ends of names, in upper case, of programs, files, folders and addresses.
+/// Suffixes of names of variables that contain programs, files, folders and addresses, in upper case.
 const SUFFIXES: &[&str] = &[
     "_PATH",
     "_PATHS",

@@ -22,7 +22,7 @@ impl Decisions {
         self.lock().get(key).cloned()
     }
 
-    /// Returns a decision from the store. A failure is logged.
+    /// Returns a decision from the store. Logs a failure.
     pub(super) async fn stored(&self, key: &ApprovalKey) -> Option<Approval> {
         let (store, key) = (self.store.clone()?, key.clone());
         let loaded = tokio::task::spawn_blocking(move || store.load(&key)).await;

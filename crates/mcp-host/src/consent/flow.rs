@@ -34,7 +34,7 @@ impl UntrustedSources {
     }
 }
 
-/// Returns whether a tool may be destructive. Only the annotations of trusted servers can deny it.
+/// Returns whether a tool may be destructive. Only a trusted server can deny this with annotations.
 pub(crate) fn may_be_destructive(tool: &Tool, is_trusted: bool) -> bool {
     let annotations = tool.annotations.as_ref().filter(|_| is_trusted);
     !annotations.is_some_and(|annotations| {

@@ -1,4 +1,4 @@
-//! The order in which rules, earlier answers and the person decide.
+//! Decisions: first by rules, then by earlier decisions, then by the user.
 
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -51,11 +51,11 @@ pub(crate) struct ServerGate {
     is_trusted: bool,
     /// Whether a file of the opened folder has named the server, and the application does not trust the folder.
     is_project: bool,
-    /// The plan from the configuration; `None` if the application gave a connector.
+    /// The plan from the configuration; `None` if the application has set a connector.
     configured: Option<Arc<LaunchPlan>>,
-    /// The plan with the absolute paths that the last request to connect showed.
+    /// The plan with absolute paths, as the last consent request to connect showed it.
     located: Mutex<Option<Arc<LaunchPlan>>>,
-    /// Serializes consent requests of this server, so that a decision also applies to a request that is waiting.
+    /// Serializes consent requests of this server, so that a decision also applies to requests that wait.
     consent: AsyncMutex<()>,
 }
 
@@ -69,7 +69,7 @@ pub(crate) enum Basis {
     Stored,
     Person,
     NoPerson,
-    /// A limit of what servers may request.
+    /// A limit on the requests of servers.
     Limit,
     /// Servers are kept apart.
     Isolation,
@@ -126,7 +126,7 @@ impl ServerGate {
         }
     }
 
-    /// Records that the conversation contains text of this server, unless it is trusted. Must be called before a model gets
+    /// Records that the conversation contains text of this server, unless it is trusted. Must be called before a model receives
     /// the text.
     pub(crate) fn mark_untrusted(&self) {
         if let (false, Some(labels)) = (self.is_trusted, &self.gate.labels) {

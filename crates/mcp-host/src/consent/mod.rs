@@ -1,4 +1,4 @@
-//! Consent: what the host asks a person before it acts for a server, and the answers.
+//! Consent: the requests that the host shows to the user before it acts for a server, and the user's decisions.
 
 mod approvals;
 mod audit;
@@ -42,8 +42,8 @@ pub trait Consent: Send + Sync + 'static {
     /// requests about different servers at the same time.
     ///
     /// # Cancel safety
-    /// The host drops the future when the decision is no longer needed, for example because the caller dropped its call. Remove
-    /// the request from the display then.
+    /// The host drops the future when the decision is no longer needed, for example because the caller dropped its call. Then
+    /// remove the request from the display.
     fn ask(&self, request: ConsentRequest) -> impl Future<Output = Decision> + Send;
 }
 
@@ -63,10 +63,10 @@ where
 pub enum Decision {
     /// The action is denied.
     Deny,
-    /// The action is allowed this time. The host can reconnect without a new decision until the application stops or restarts
-    /// the server.
+    /// The action is allowed once. An allowed connection can be opened again without a new decision, until the application stops
+    /// or restarts the server.
     AllowOnce,
-    /// The action is allowed until the host ends, or until the definition changes.
+    /// The action is allowed until the host ends or the definition changes.
     AllowUntilExit,
     /// The action is allowed until the definition changes, also for later hosts with the same
     /// [`ApprovalStore`]. Without a store, this is the same as [`AllowUntilExit`](Self::AllowUntilExit).
@@ -89,9 +89,9 @@ pub enum ActionKind {
     /// The result of a sampling request, before the server receives it. [`AllowUntilExit`](Decision::AllowUntilExit) and
     /// [`AllowAlways`](Decision::AllowAlways) allow all later results for this server.
     SamplingResult,
-    /// A form of a server. It is shown if no rule denies it: the form itself asks for consent.
+    /// A form of a server. The form is shown unless a rule denies it, because the form itself asks for consent.
     ElicitForm,
-    /// A URL that a server asks the user to open. It is shown if no rule denies it.
+    /// A URL that a server asks the user to open. The request is shown unless a rule denies it.
     ElicitUrl,
     /// A prompt that the host gets from a server. It is allowed if no rule denies it, because a person has chosen it.
     Prompt,

@@ -17,7 +17,7 @@ const KEY_BYTES: usize = 16;
 pub struct LaunchPlan {
     /// With references to variables.
     written: ServerConfig,
-    /// With the values of variables and, after [`locate`](Self::locate), with absolute paths.
+    /// The configuration with the values of variables and, after [`locate`](Self::locate), with absolute paths.
     started: ServerConfig,
     /// Whether a file of the opened folder names the server.
     is_project: bool,
@@ -68,8 +68,8 @@ impl LaunchPlan {
         &self.started
     }
 
-    /// Returns the key of a cached tool list. For a server of the opened folder, the key includes the folder: the server must neither use
-    /// nor replace the list of a server with the same name of another folder or of the user.
+    /// Returns the key of a cached tool list. For a server of the opened folder, the key includes the folder: a server of the
+    /// user or of another folder can have the same name, and the two must not share a list.
     pub(crate) fn cache_key(&self) -> String {
         let folder = match self.is_project {
             true => std::env::current_dir().unwrap_or_default(),
@@ -78,7 +78,8 @@ impl LaunchPlan {
         format!("{}{}", self.written.fingerprint(), folder.display())
     }
 
-    /// Returns the request to start or connect to this server under the name `server`, without trust.
+    /// Returns the consent request for the connection to this server, with the name `server`. The server is not marked as
+    /// trusted.
     pub fn request(&self, server: &str) -> ConsentRequest {
         ConsentRequest {
             server: server.to_owned(),
@@ -123,9 +124,9 @@ impl LaunchPlan {
         key.is_some_and(|key| self.fingerprint(key) == fingerprint)
     }
 
-    /// Returns the key, `:`, and the hash of the plan with this key. Values of variables and headers are hashed as they are written, so
-    /// that a new token of the host needs no new approval. For variables that choose code, the values of their references are hashed,
-    /// too.
+    /// Returns the key, `:`, and the hash of the plan with this key. The hash covers the values of variables and headers before
+    /// references are replaced, so that a new token of the host needs no new approval. For variables that choose code, the values
+    /// of their references are hashed, too.
     pub fn fingerprint(&self, key: &str) -> String {
         let mut parts = vec![key];
         let count;

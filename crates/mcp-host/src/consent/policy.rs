@@ -1,4 +1,4 @@
-//! Rules that answer before a person is asked.
+//! Rules that decide before the user is asked.
 
 use mcp_client::types::{Tool, ToolAnnotations};
 use serde::Deserialize;
@@ -41,9 +41,9 @@ pub struct PolicyRule {
     pub tool: Option<String>,
     /// Values that annotations of the tool must have. Missing annotations have the defaults of the specification.
     ///
-    /// For servers that are not [trusted](crate::HostBuilder::trust), annotations cannot allow a call: an `allow` rule does not
-    /// match; an `ask` rule matches whatever the annotations are; a `deny` rule denies if the annotations match, and asks the
-    /// user if they do not.
+    /// Annotations cannot allow a call of a server that is not [trusted](crate::HostBuilder::trust). For such a server, an
+    /// `allow` rule with annotations does not match. An `ask` rule matches, whatever the annotations are. A `deny` rule denies
+    /// the call if the annotations match; otherwise, the user is asked.
     pub annotations: Option<ToolAnnotations>,
     /// The effect of the rule on a matching action.
     pub effect: Effect,
@@ -62,7 +62,7 @@ pub enum Effect {
     Deny,
 }
 
-/// An action, as rules see it.
+/// The properties of an action that rules use.
 #[derive(Clone, Copy)]
 pub(super) struct Action<'a> {
     pub(super) kind: ActionKind,

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 /// What replaces a secret.
 const REDACTED: &str = "[redacted]";
 
-/// Deeper values are replaced as a whole.
+/// Maximum depth. Deeper values are replaced as a whole.
 const MAX_DEPTH: usize = 64;
 
 /// Maximum number of schemas that apply to one value. If there are more, the value is replaced.
@@ -14,7 +14,7 @@ const MAX_SCHEMAS: usize = 256;
 /// The keywords that refer to another schema.
 const REFERENCES: &[&str] = &["$ref", "$dynamicRef", "$recursiveRef"];
 
-/// Names of members that are secrets, without `_` and `-`, if they are part of the name.
+/// Texts that mark a member as a secret if its name contains them, without `_` and `-`.
 const SECRET_NAMES: &[&str] = &[
     "password",
     "passwd",
@@ -45,8 +45,8 @@ impl SecretNames {
             .any(|secret| name.contains(secret))
     }
 
-    /// Returns the arguments without the values whose schema has `format: password`, `x-secret: true` or
-    /// `writeOnly: true`, or whose name is that of a secret.
+    /// Returns the arguments without the values whose schema has `format: password`, `x-secret: true` or `writeOnly: true`, or
+    /// whose name marks a secret.
     pub(super) fn redact(&self, arguments: &Value, schema: &Map<String, Value>) -> Value {
         let root = Value::Object(schema.clone());
         Redaction {
@@ -137,8 +137,8 @@ fn is_secret(schema: &Value) -> bool {
     is_password || is_true("x-secret") || is_true("writeOnly")
 }
 
-/// Returns the schemas of a member. Every pattern applies without a check of the name, which redacts too much rather than too
-/// little. The schemas of additional members apply only if no schema has this name.
+/// Returns the schemas of a member. The schemas of all patterns apply, whether or not the name matches: it is safer to redact too
+/// much than too little. The schemas of additional members apply only if no schema has this name.
 fn members_of<'a>(schemas: &[&'a Value], name: &str) -> Vec<&'a Value> {
     let mut found = Vec::new();
     for schema in schemas {

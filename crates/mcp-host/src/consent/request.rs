@@ -18,7 +18,7 @@ use crate::text::{one_line, printable, quote_lines, quoted};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ConsentRequest {
-    /// The name that the configuration gives the server. The server does not choose it.
+    /// The name that the configuration gives the server. The server does not choose this name.
     pub server: String,
     /// Whether the application [trusts](crate::HostBuilder::trust) the server.
     pub is_trusted: bool,
@@ -53,18 +53,18 @@ pub enum ConsentAction {
         /// The references to variables and secrets of the host, such as `${API_KEY}`, whose values the server receives. Show
         /// them to the user.
         references: Vec<String>,
-        /// Whether another command line or URL was approved for this server name before.
+        /// Whether the user has earlier approved another command line or URL for this server name.
         is_changed: bool,
     },
     /// The model or the application calls a tool.
     #[non_exhaustive]
     CallTool {
-        /// The definition that the server gives now. Its annotations are claims of the server.
+        /// The definition that the server gives now. Its annotations are claims of the server and can be wrong.
         tool: Arc<Tool>,
         /// The arguments, as they are sent.
         arguments: Value,
     },
-    /// Like [`CallTool`](Self::CallTool), but only an earlier definition of the tool was approved.
+    /// Like [`CallTool`](Self::CallTool), but the user has approved only an earlier definition of the tool.
     #[non_exhaustive]
     ChangedDefinition {
         /// The definition that the server gives now.
@@ -231,7 +231,7 @@ impl ConsentRequest {
     }
 }
 
-/// Returns the quoted blocks of a message. Blocks other than text are JSON, images and audio without their data.
+/// Returns the quoted blocks of a message. Blocks other than text are shown as JSON, with the data of images and audio left out.
 fn content_text(content: &OneOrMany<SamplingMessageContentBlock>) -> String {
     let block = |block: &SamplingMessageContentBlock| match block {
         SamplingMessageContentBlock::Text(text) => quote_lines(&text.text),

@@ -18,15 +18,15 @@ use super::limits::ServerLimits;
 use crate::consent::{ActionKind, Basis, ServerGate};
 use crate::text::{plain_url, printable, quote_lines};
 
-/// A handler that shows the elicitation requests of servers, which are forms and URLs, to the user. A closure from [`ElicitationRequest`] to
-/// a future with an [`ElicitResult`] implements it.
+/// A handler that shows the elicitation requests of servers, which are forms or URLs, to the user. A closure from
+/// [`ElicitationRequest`] to a future with an [`ElicitResult`] implements it.
 pub trait ElicitationHandler: Send + Sync + 'static {
-    /// Shows which server asks, and the form or the whole URL with its host. Returns the answer of the user. A URL is
-    /// opened only if the user agrees, in a browser, and never fetched before.
+    /// Shows which server asks, and the form or the whole URL with its host. Returns the answer of the user. Opens a URL only if
+    /// the user agrees, and only in a browser. Never fetches the URL before.
     ///
     /// # Cancel safety
-    /// The host drops the future when the server cancels its request or the connection ends. Remove the form from the
-    /// display then.
+    /// The host drops the future when the server cancels its request or the connection ends. Then remove the form from the
+    /// display.
     fn show(&self, request: ElicitationRequest) -> impl Future<Output = ElicitResult> + Send;
 }
 
@@ -40,12 +40,12 @@ where
     }
 }
 
-/// A request of a server to the user. [`fmt::Display`] is its text for a terminal, in which each line of the
-/// server begins with `>`, without control characters and characters that change the direction of text.
+/// A request of a server to the user. [`fmt::Display`] is its text for a terminal. In this text, each line of the server begins
+/// with `>`, and control characters and characters that change the direction of text are escaped.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ElicitationRequest {
-    /// The name that the configuration gives the server. The server does not choose it.
+    /// The name that the configuration gives the server. The server does not choose this name.
     pub server: String,
     /// Whether the application [trusts](crate::HostBuilder::trust) the server.
     pub is_trusted: bool,
@@ -62,8 +62,8 @@ pub enum ElicitationContent {
     /// A URL to open.
     #[non_exhaustive]
     Url {
-        /// The message and the URL: `https`, or `http` on this machine, without a user name. It is written as browsers
-        /// read it.
+        /// The message and the URL: `https`, or `http` on this machine, without a user name. The URL is in the form in which
+        /// browsers read it.
         url: ElicitUrl,
         /// The host of the URL. A name with other characters than ASCII is in its ASCII form (`xn--`).
         host: String,

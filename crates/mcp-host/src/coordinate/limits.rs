@@ -4,21 +4,21 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerLimits {
-    /// Maximum number of sampling requests per minute, denied ones included. Default: 10.
+    /// Maximum number of sampling requests per minute, including denied requests. Default: 10.
     pub sampling_per_minute: u32,
     /// Maximum nesting depth of sampling requests. While a model answers a request, it can call a tool, and that tool can send a
     /// nested request. 1 rejects all nested requests. Default: 3.
     pub max_sampling_depth: u32,
     /// Maximum number of tokens of a sampling result. A request for more is reduced. Default: 4,096.
     pub max_sampling_tokens: u64,
-    /// Maximum number of elicitation requests that wait for the user. Further ones are cancelled. Default: 2.
+    /// Maximum number of elicitation requests that wait for the user. Further requests are cancelled. Default: 2.
     pub max_open_elicitations: usize,
-    /// Maximum number of elicitation requests per minute, denied ones included. Default: 20.
+    /// Maximum number of elicitation requests per minute, including denied requests. Default: 20.
     pub elicitations_per_minute: u32,
-    /// Maximum number of log messages per second. Further ones are dropped and counted. Default: 30.
+    /// Maximum number of log messages per second. Further messages are dropped and counted. Default: 30.
     pub logs_per_second: u32,
-    /// Maximum size of all unread log messages, of all servers together, in bytes of JSON. Further ones are
-    /// dropped and counted. Default: 1 MiB.
+    /// Maximum size of all unread log messages, of all servers together, in bytes of JSON. Further messages are dropped and
+    /// counted. Default: 1 MiB.
     pub max_log_bytes: usize,
 }
 

@@ -24,7 +24,7 @@ const MESSAGE_BYTES: usize = 128;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct LogMessage {
-    /// The name that the configuration gives the server. The server does not choose it.
+    /// The name that the configuration gives the server. The server does not choose this name.
     pub server: String,
     /// The severity.
     pub level: LoggingLevel,
@@ -48,14 +48,14 @@ impl fmt::Display for LogMessage {
     }
 }
 
-/// The log messages of all servers of a [`Host`](crate::Host), oldest first. Cloning returns another handle; each
-/// message is received by one of them.
+/// The log messages of all servers of a [`Host`](crate::Host), oldest first. Cloning returns another handle. Only one of the
+/// handles receives each message.
 #[derive(Debug, Clone)]
 pub struct LogStream(pub(super) Arc<LogQueue>);
 
 impl LogStream {
-    /// Waits for a message. Returns `None` when the host has ended, and at once if it was started without
-    /// [`HostBuilder::logs`](crate::HostBuilder::logs).
+    /// Waits for a message. Returns `None` when the host has ended. If the host was started without
+    /// [`HostBuilder::logs`](crate::HostBuilder::logs), returns `None` at once.
     ///
     /// # Cancel safety
     /// Cancel safe.
@@ -126,7 +126,7 @@ impl QueueState {
 }
 
 impl LogQueue {
-    /// Creates a queue. Without logs it is closed.
+    /// Creates a queue. It is closed if the host does not collect log messages.
     pub(super) fn new(limits: &ServerLimits, is_closed: bool) -> Arc<Self> {
         let state = QueueState {
             is_closed,
@@ -144,12 +144,12 @@ impl LogQueue {
     }
 }
 
-/// The end of the queue for one server. The queue is closed when the last one is dropped.
+/// The sender of one server. The queue is closed when the last sender is dropped.
 pub(super) struct ServerLog {
     pub(super) server: String,
     pub(super) queue: Arc<OpenQueue>,
     rate: Rate,
-    /// The bucket, and the number of messages that were dropped since the last one that was not.
+    /// The rate limit, and the number of messages that were dropped since the last accepted message.
     state: Mutex<(TokenBucket, u64)>,
 }
 

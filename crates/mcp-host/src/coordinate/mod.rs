@@ -1,4 +1,4 @@
-//! Coordination: what servers request from the host, and from the user behind it.
+//! Coordination: the requests of servers to the host and to its user.
 //!
 //! Each request is attributed to the server by the name in the configuration, which the server does not choose.
 

@@ -20,7 +20,7 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 #[derive(Debug, Default, Clone)]
 pub(crate) struct RootPaths {
     pub(crate) all: Vec<PathBuf>,
-    /// For servers with their own choice.
+    /// The paths for servers that have a separate choice.
     pub(crate) by_server: BTreeMap<String, Vec<PathBuf>>,
 }
 
@@ -40,7 +40,7 @@ impl Roots {
         })
     }
 
-    /// Returns the list of a server. Reads the file system.
+    /// Returns the list of roots of a server. Reads the file system.
     pub(crate) fn subscribe(&self, server: &str) -> watch::Receiver<Vec<Root>> {
         let paths = lock(&self.paths);
         let roots = paths.of(server);

@@ -19,7 +19,7 @@ use crate::supervise::nesting::{RunningCalls, within};
 
 /// A language model that answers sampling requests. A closure from [`SamplingRequest`] to a future with a result implements it.
 pub trait Model: Send + Sync + 'static {
-    /// Asks the model. The request was approved, and the result is approved before the server gets it.
+    /// Asks the model. The request has been approved. The result needs a separate approval before the server receives it.
     ///
     /// Show only the request to the model: the host does not add its conversation or
     /// the results of other servers, and the model must not see them.
@@ -52,18 +52,17 @@ where
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct SamplingRequest {
-    /// The name that the configuration gives the server. The server does not choose it.
+    /// The name that the configuration gives the server. The server does not choose this name.
     pub server: String,
-    /// The messages, and what the server says about itself. `max_tokens` is within the limit of the host.
+    /// The request of the server: messages, settings and preferences. `max_tokens` is already reduced to the limit of the host.
     pub sample: Sample,
     /// The nesting depth: 1 for a request that is not nested, otherwise one more than the depth of the enclosing request.
     pub depth: u32,
 }
 
 impl SamplingRequest {
-    /// Attributes the tool calls in `future` to this request, for the
-    /// [depth limit](crate::ServerLimits::max_sampling_depth). Needed only for calls in another tokio task than
-    /// [`Model::sample`]; without it, such calls have depth 0.
+    /// Attributes the tool calls in `future` to this request, for the [depth limit](crate::ServerLimits::max_sampling_depth).
+    /// This is necessary only for calls in another tokio task than [`Model::sample`]; otherwise, such calls have depth 0.
     pub async fn run<F: Future>(&self, future: F) -> F::Output {
         within(self.depth, future).await
     }
@@ -109,7 +108,7 @@ impl Sampling {
         }
     }
 
-    /// Answers a request. The depth is that of the calls that run now, before the future is polled.
+    /// Answers a request. The depth is determined now, before the future is polled, from the calls that are running.
     pub(super) fn answer(
         self: Arc<Self>,
         mut sample: Sample,
@@ -147,7 +146,7 @@ impl Sampling {
         }
     }
 
-    /// Checks the limits, and that the request is not for the context of other servers.
+    /// Checks the limits, and that the request does not include the context of other servers.
     fn check(&self, params: &CreateMessageRequestParams, depth: u32) -> Result<(), ErrorObject> {
         let limits = &self.limits;
         let denied = |basis, error: ErrorObject| {

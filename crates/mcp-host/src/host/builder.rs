@@ -78,9 +78,9 @@ impl HostBuilder {
         self
     }
 
-    /// Trusts the tool annotations of this server: rules of the [policy](Self::policy) can allow calls because of them, and a call
-    /// that may have run ([`HostError::MayHaveRun`](crate::HostError::MayHaveRun)) is repeated once if its tool is annotated as
-    /// read-only or idempotent. Servers of the opened folder are not trusted by their name
+    /// Trusts the tool annotations of this server. Rules of the [policy](Self::policy) can then allow calls because of
+    /// annotations. A call that may have run ([`HostError::MayHaveRun`](crate::HostError::MayHaveRun)) is repeated once if its
+    /// tool is annotated as read-only or idempotent. Servers of the opened folder are not trusted by their name
     /// ([`Config::into_project`]). Default: not trusted.
     pub fn trust(mut self, server: impl Into<String>) -> Self {
         self.trusted.insert(server.into());
@@ -107,9 +107,10 @@ impl HostBuilder {
         self
     }
 
-    /// Sets the handler that asks the user before the host connects to a configured server and before it calls a tool, unless a
-    /// rule of the [policy](Self::policy) or an earlier decision applies. Default: none. Without a handler, a host with a policy,
-    /// approvals or an audit log denies all actions that would need consent; a host without any of them allows all actions.
+    /// Sets the handler that asks the user before the host connects to a configured server or calls a tool. The handler is not
+    /// called if a rule of the [policy](Self::policy) or an earlier decision applies. Default: none. If no handler is set, a host
+    /// with a policy, approvals or an audit log denies all actions that need consent. A host without any of these allows all
+    /// actions.
     pub fn consent(mut self, consent: impl Consent) -> Self {
         self.gate.get_or_insert_default().consent(consent);
         self
@@ -205,11 +206,11 @@ impl HostBuilder {
         self
     }
 
-    /// Records which servers have returned results to the conversation, except [trusted](Self::trust) servers. From then on, a
-    /// call of a tool of another server needs consent even if a rule or an earlier decision allows it, because text of the
-    /// untrusted server could have caused the call. A server that sends a sampling request is recorded before the [model](Self::model)
-    /// gets the request. Exception: tools of trusted servers whose annotations say that they are
-    /// not destructive. [`Host::begin_conversation`] clears the record. Default: off.
+    /// Records which servers have returned results to the conversation, except [trusted](Self::trust) servers. Text of such a
+    /// server could cause later calls. A later call of a tool of another server therefore needs consent, even if a rule or an
+    /// earlier decision allows it. Exception: tools of trusted servers that are annotated as not destructive. A server that sends
+    /// a sampling request is recorded before the [model](Self::model) receives the request. [`Host::begin_conversation`] clears
+    /// the record. Default: off.
     pub fn track_untrusted_results(mut self) -> Self {
         self.gate.get_or_insert_default().labels = Some(UntrustedSources::default());
         self

@@ -1,4 +1,4 @@
-//! Results that are too long for the model: it gets the beginning, and reads the rest in parts.
+//! Results that are too long for the model: the model receives the beginning, and reads the rest in parts.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use mcp_jsonrpc::decode_document;
 use mcp_protocol::lock;
 use serde_json::{Value, json};
 
-/// Name of the tool of the host. No tool of a server has it: its name has `__` or ends with a hash.
+/// Name of the tool of the host. No tool of a server has this name: the names of those tools contain `__` or end with a hash.
 pub(crate) const READ_RESULT: &str = "read_result";
 
 /// Limits of the stored texts. The oldest ones are removed first.
@@ -19,7 +19,7 @@ const MAX_BYTES: usize = 32 << 20;
 /// The texts that were cut.
 #[derive(Debug)]
 pub(crate) struct LongResults {
-    /// Maximum size of the text that the model gets at once, in bytes.
+    /// Maximum size of the text that the model receives at once, in bytes.
     limit: usize,
     stored: Mutex<Stored>,
 }
@@ -53,8 +53,8 @@ impl LongResults {
         Tool::new(READ_RESULT, schema).with_description("Returns more of a result that was cut.")
     }
 
-    /// Cuts the texts of a result to the limit in total, and keeps the whole ones. Structured content is left out of a result
-    /// that was cut, because the model gets it as text.
+    /// Truncates the texts of a result, so that their total size is within the limit, and stores the complete texts. Removes
+    /// structured content from a truncated result, because the model receives it as text.
     pub(crate) fn cut(&self, mut result: CallToolResult) -> CallToolResult {
         let structured = structured_text(&result);
         let texts = result.content.iter().filter_map(text_of).map(str::len);

@@ -33,7 +33,7 @@ use starter::{Origin, Server, Starter};
 
 /// Maximum number of names that the error for an unknown tool proposes.
 const MAX_SIMILAR: usize = 5;
-/// The least likeness of a proposed name, from 0 to 1.
+/// Minimum similarity of a proposed name, from 0 to 1.
 const MIN_LIKENESS: f64 = 0.8;
 
 /// Many servers, supervised. Cloning returns another handle. When the last handle is dropped, all
@@ -116,7 +116,7 @@ impl Host {
         self.0.read().get(name).map(|server| server.client.clone())
     }
 
-    /// Returns the tools of all servers that are known now, without waiting, and those of the host itself.
+    /// Returns the known tools of all servers, without waiting, and the tools of the host itself.
     pub fn tools(&self) -> Vec<HostTool> {
         let (mut tools, mut names) = (Vec::new(), HashSet::new());
         for (server_name, server) in &*self.0.read() {
@@ -184,8 +184,8 @@ impl Host {
         server.call_tool(&tool.name, arguments).await
     }
 
-    /// Returns the error for a name that no tool has. If the name begins like those of a server without a connection, the server is
-    /// unavailable.
+    /// Returns the error for a name that no tool has. If the name has the prefix of a server that is not connected, the error
+    /// says that this server is unavailable.
     fn unknown_tool(&self, name: &str, tools: &[HostTool]) -> HostError {
         let is_of = |server: &SupervisedClient| {
             let rest = name.strip_prefix(&*names::allowed(server.name()));
@@ -208,8 +208,8 @@ impl Host {
     }
 
     /// Replaces the roots of all servers that have no separate roots ([`set_server_roots`](Self::set_server_roots)), and notifies
-    /// them. Reads the file system. Returns `false` and changes nothing if the host was started without
-    /// [`HostBuilder::roots`]; an empty list of paths at the start suffices.
+    /// them. Reads the file system. Returns `false` and changes nothing if the host was started without [`HostBuilder::roots`];
+    /// an empty list of paths at the start is sufficient.
     pub fn set_roots(&self, paths: impl IntoIterator<Item = impl Into<PathBuf>>) -> bool {
         let paths = paths.into_iter().map(Into::into).collect();
         self.change_roots(|roots| roots.all = paths)

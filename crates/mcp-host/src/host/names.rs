@@ -12,10 +12,9 @@ const HASH_LENGTH: usize = 9;
 
 /// Returns `server__tool`, at most 64 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`.
 ///
-/// If this name is too long, has other characters, or could also be made from another pair of server and tool, it is
-/// cut to 55
-/// characters and followed by `_` and eight hexadecimal digits of a hash of both names. The result
-/// depends only on the two names.
+/// Such a name can be too long, have other characters, or result from another pair of server and tool as well. It is then
+/// truncated to 55 characters and followed by `_` and eight hexadecimal digits of a hash of both names. The result depends only
+/// on the two names.
 pub fn model_name(server: &str, tool: &str) -> String {
     let plain = format!("{}__{}", allowed(server), allowed(tool));
     let is_exact = plain.len() == server.len() + 2 + tool.len()
@@ -66,7 +65,7 @@ pub(super) fn allowed(name: &str) -> String {
     name.chars().map(replace).collect()
 }
 
-/// Returns whether a name could be mistaken for one with a hash.
+/// Returns whether a name looks like a name that ends with a hash.
 fn ends_like_hash(name: &str) -> bool {
     let Some(start) = name.len().checked_sub(HASH_LENGTH) else {
         return false;

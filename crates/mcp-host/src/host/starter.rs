@@ -54,7 +54,7 @@ pub(super) struct Starter {
 }
 
 impl Starter {
-    /// Starts a server of the configuration. With an error, it is in state `Failed`.
+    /// Starts a server of the configuration. If the configuration has an error, the server is in state `Failed`.
     pub(super) fn start_configured(&self, name: &str, configured: Configured) -> Server {
         let is_project = configured.is_project;
         let planned = configured
@@ -157,7 +157,7 @@ enum Source {
 }
 
 enum AnyConnector {
-    /// A connector of the application, or why the configuration is invalid.
+    /// A connector of the application, or the reason why the configuration is invalid.
     Given(Result<Box<dyn Connector>, String>),
     /// The plan of the gate, as it was approved.
     Planned(Arc<ServerGate>),

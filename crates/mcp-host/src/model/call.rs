@@ -17,7 +17,7 @@ pub struct ToolUse {
     pub id: String,
     /// The name for the model.
     pub name: String,
-    /// The arguments. A string if the model wrote something else than a JSON object.
+    /// The arguments: an object, or a string if the model did not write a JSON object.
     pub input: Value,
 }
 

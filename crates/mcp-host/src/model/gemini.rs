@@ -37,7 +37,7 @@ const UNREPORTED: &[&str] = &[
 /// Values of `format` that the API accepts.
 const FORMATS: &[&str] = &["date-time", "enum", "float", "double", "int32", "int64"];
 
-/// Narrows the schema of the arguments.
+/// Reduces the schema of the arguments to the supported keywords.
 pub(super) fn schema(narrowing: &mut SchemaConversion, schema: Map<String, Value>) -> Value {
     let references = Vec::new();
     let mut converter = Converter {
@@ -78,7 +78,7 @@ impl Converter<'_> {
         narrowed.into()
     }
 
-    /// Returns the schema to which `$ref` refers. A recursive one has no end as a tree, so it is left out.
+    /// Returns the schema to which `$ref` refers. A recursive schema would be an infinite tree, so it is left out.
     fn referenced(&mut self, reference: &str, pointer: &str, depth: usize) -> Map<String, Value> {
         let is_open = self.references.iter().any(|open| open == reference);
         let target = self.narrowing.target(reference).cloned();
@@ -215,7 +215,7 @@ fn add_alternatives(narrowed: &mut Map<String, Value>, mut branches: Vec<Value>)
     }
 }
 
-/// Adds the members of a schema that applies too. Members that differ are reported.
+/// Adds the members of a schema that also applies. Reports members that differ.
 fn add_all(
     narrowed: &mut Map<String, Value>,
     more: Map<String, Value>,

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// Maximum number of schemas that replace references, and of nested ones.
+/// Maximum number of schemas that replace references, and maximum number of levels of such schemas.
 pub(super) const MAX_SCHEMAS: usize = 5_000;
 pub(super) const MAX_DEPTH: usize = 32;
 
@@ -187,8 +187,8 @@ pub(super) fn flat_object(narrowing: &mut SchemaConversion) -> Map<String, Value
     root
 }
 
-/// Adds the properties of a branch, and its required names if it applies in any case. Returns whether the
-/// branch says nothing else.
+/// Adds the properties of a branch, and its required names if the branch always applies. Returns whether the branch contains
+/// nothing else.
 fn merge(
     narrowing: &SchemaConversion,
     branch: &Value,

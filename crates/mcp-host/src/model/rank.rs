@@ -1,4 +1,4 @@
-//! Okapi BM25 over the names and descriptions of tools. The same tools and query have the same order always.
+//! Okapi BM25 over the names and descriptions of tools. For the same tools and query, the order is always the same.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ const MAX_QUERY_TERMS: usize = 32;
 const MAX_TEXT_BYTES: usize = 4 << 10;
 /// Maximum number of bytes of a term that are compared.
 const MAX_TERM_BYTES: usize = 64;
-/// How much more a term in a name counts than one in a description.
+/// Weight of a term in a name, relative to a term in a description.
 const NAME_WEIGHT: u32 = 3;
 
 /// Saturation of the term frequency (`k1`), and the influence of the length (`b`). The usual values.

@@ -22,10 +22,9 @@ impl ModelApi {
     /// Returns the messages that answer the calls of one response: append them to `messages`, `input`
     /// (Responses) or `contents` (Gemini), after the response itself.
     ///
-    /// Links and embedded text become text, and structured content becomes JSON unless the text has it already.
-    /// Images are passed on if the API accepts their type; with Chat Completions in a message of the user, since
-    /// its tool messages are text only. Other media are named in a text. An error becomes a result that
-    /// tells the model about it.
+    /// Links and embedded text become text, and structured content becomes JSON unless the text has it already. Images are passed
+    /// on if the API accepts their type. With Chat Completions, whose tool messages contain only text, they are in a message of
+    /// the user. Other media are named in a text. An error becomes a result that tells the model about it.
     pub fn results(self, results: &[(ToolUse, Result<CallToolResult, HostError>)]) -> Vec<Value> {
         let mut media = Vec::new();
         let mut answers = Vec::new();
@@ -112,8 +111,8 @@ impl ModelApi {
         }
     }
 
-    /// Returns the text of the error, and the output of a tool that has run although its output is invalid: the model would call
-    /// the tool again without it.
+    /// Returns the text of the error. If a tool has run but its output is invalid, also returns the output; without it, the model
+    /// would call the tool again.
     fn parts_of_error(self, error: &HostError) -> Vec<Part<'_>> {
         let text = without_setting_names(&error.to_string());
         let mut parts = vec![Part::Text(text)];
@@ -125,7 +124,7 @@ impl ModelApi {
         parts
     }
 
-    /// Returns at least one part. No text is empty, which Anthropic rejects.
+    /// Returns at least one part. No part is an empty text, because Anthropic rejects empty texts.
     fn parts<'a>(self, result: &'a CallToolResult) -> Vec<Part<'a>> {
         let mut parts: Vec<Part<'a>> = result
             .content

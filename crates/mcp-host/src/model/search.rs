@@ -14,7 +14,7 @@ use super::{ModelApi, ModelTools};
 use crate::error::HostError;
 use crate::host::{Host, HostTool};
 
-/// Names of the two tools. No tool of a server has them: its name has `__` or ends with a hash.
+/// Names of the two tools. No tool of a server has these names: the names of those tools contain `__` or end with a hash.
 pub(super) const SEARCH_TOOLS: &str = "search_tools";
 pub(super) const CALL_TOOL: &str = "call_tool";
 
@@ -28,13 +28,13 @@ const MAX_SERVERS: usize = 50;
 /// Number of bytes of JSON that count as one token. Texts of models have three to four; schemas have fewer.
 const BYTES_PER_TOKEN: usize = 3;
 
-/// The share of a model request that tool definitions may use, in tokens.
+/// The number of tokens that tool definitions may use in a model request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolBudget {
     /// Maximum number of tokens, estimated as one for three bytes of JSON.
     pub max_tokens: usize,
-    /// Names of tools for the model that are listed in any case.
+    /// Names for the model of tools that are always listed.
     pub pinned: Vec<String>,
 }
 
@@ -47,7 +47,7 @@ impl ToolBudget {
         }
     }
 
-    /// Adds a tool that is listed in any case, by its name for the model.
+    /// Adds a tool that is always listed, by its name for the model.
     #[must_use]
     pub fn with_pinned(mut self, name: impl Into<String>) -> Self {
         self.pinned.push(name.into());
@@ -62,8 +62,8 @@ impl ToolBudget {
 impl ModelApi {
     /// Returns tools in this format, as [`tools`](Self::tools) does, if they are within the budget.
     ///
-    /// Otherwise it returns the pinned tools and two others: with `search_tools` the model finds tools by words of their
-    /// names and descriptions, and with `call_tool` it calls them. [`Host::call`] answers both.
+    /// If the tools exceed the budget, returns the pinned tools and two others. With `search_tools`, the model finds tools by
+    /// words of their names and descriptions. With `call_tool`, it calls them. [`Host::call`] answers both.
     pub fn tools_within_budget(self, tools: &[HostTool], budget: &ToolBudget) -> ModelTools {
         // A long list is not converted only to be measured.
         let text = |tool: &HostTool| {

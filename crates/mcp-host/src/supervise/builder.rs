@@ -124,7 +124,7 @@ impl SupervisedBuilder {
         self
     }
 
-    /// Declares roots, and notifies the server of changes.
+    /// Makes the client declare roots, and notify the server of changes.
     pub(crate) fn roots(mut self, roots: watch::Receiver<Vec<Root>>) -> Self {
         self.settings.roots = Some(roots);
         self

@@ -173,14 +173,14 @@ impl SupervisedClient {
 
     /// Calls a tool, after waiting for the server as [`client`](Self::client) does.
     ///
-    /// A tool that is no longer in the server's list gives a result with `is_error` that says so,
-    /// because the model chose the tool from an older list.
+    /// If the tool is no longer in the server's list, returns a result with `is_error` that says so, because the model may have
+    /// chosen the tool from an older list.
     ///
     /// # Errors
-    /// As [`client`](Self::client). [`HostError::MayHaveRun`] if the connection ended during the call;
-    /// the call is not repeated unless the server is [trusted](SupervisedBuilder::trusted) and the tool
-    /// read-only or idempotent. [`HostError::Denied`] if the host asks for [consent](crate::HostBuilder::consent)
-    /// and does not get it. [`HostError::Call`] for all other failures.
+    /// As [`client`](Self::client). [`HostError::MayHaveRun`] if the connection ended during the call; the call is repeated only
+    /// if the server is [trusted](SupervisedBuilder::trusted) and the tool is read-only or idempotent. [`HostError::Denied`] if
+    /// the call needs [consent](crate::HostBuilder::consent) and the user does not give it. [`HostError::Call`] for all other
+    /// failures.
     pub async fn call_tool(
         &self,
         name: &str,
@@ -300,7 +300,7 @@ impl Permitted {
     /// How often the definition may change between the permission and the call.
     const MAX_CHANGES: usize = 3;
 
-    /// Returns whether permission was needed, because the definition differs from the permitted one.
+    /// Asks for permission if the definition differs from the permitted definition. Returns whether this was the case.
     async fn ask(
         &mut self,
         server: &str,
@@ -335,7 +335,7 @@ impl Permitted {
     }
 }
 
-/// Returns whether a second call has no further effect, as the server says.
+/// Returns whether the server declares that a second call has no further effect.
 fn is_repeatable(tool: &Tool) -> bool {
     tool.annotations.as_ref().is_some_and(|annotations| {
         annotations.read_only_hint == Some(true) || annotations.idempotent_hint == Some(true)

@@ -15,8 +15,8 @@ pub(crate) async fn within<F: Future>(depth: u32, future: F) -> F::Output {
     DEPTH.scope(depth, future).await
 }
 
-/// The running tool calls of one server: how many there are inside of sampling requests of each depth.
-/// Calls outside have depth 0. The depth of sampling requests is limited, and so is the map.
+/// The running tool calls of one server: the number of calls that belong to sampling requests of each depth. Other calls have
+/// depth 0. The depth of sampling requests is limited, so the size of the map is limited, too.
 #[derive(Debug, Default)]
 pub(crate) struct RunningCalls(Mutex<BTreeMap<u32, usize>>);
 

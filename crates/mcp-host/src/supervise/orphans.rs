@@ -1,9 +1,9 @@
 //! Ends the children of a host that was killed.
 //!
-//! A killed process cannot end its children, and the parent-death signal of Linux reaches only
-//! direct children: `node` below `npx` would go on. A shell with a pipe to this process knows the
-//! process groups of all children. The pipe closes when this process ends in any way; the shell then
-//! ends the groups that are left. ADR 0032 has the alternatives.
+//! A killed process cannot end its children, and the parent-death signal of Linux reaches only direct children: `node` below
+//! `npx` would go on. This process therefore starts a shell, and sends it the process groups of all children over a pipe. When
+//! this process ends, for whatever reason, the pipe closes, and the shell ends the remaining groups. ADR 0032 has the
+//! alternatives.
 
 use std::any::Any;
 
@@ -13,7 +13,7 @@ pub(crate) fn guard(group: u32) -> Box<dyn Any + Send> {
     Box::new(unix::Registration::new(group))
 }
 
-/// Does nothing: without process groups only the child itself is known.
+/// Does nothing: without process groups, the host knows only the child itself.
 #[cfg(not(unix))]
 pub(crate) fn guard(_group: u32) -> Box<dyn Any + Send> {
     Box::new(())

@@ -61,8 +61,8 @@ impl RestartPolicy {
         self
     }
 
-    /// Returns the wait after failures in a row, of which there were `earlier` before this one. `random` is a
-    /// number from 0 to 255 for the jitter.
+    /// Returns the delay after a failure that follows `earlier` consecutive failures. `random` is a number from 0 to 255 for the
+    /// jitter.
     pub(super) fn wait(&self, earlier: u32, random: u8) -> Duration {
         let wait = self.initial_delay.saturating_mul(1 << earlier.min(20));
         let wait = wait.min(self.max_delay);
@@ -74,7 +74,7 @@ impl RestartPolicy {
 #[derive(Debug, Default)]
 pub(super) struct Failures {
     times: VecDeque<Instant>,
-    /// Number of failures since the last connection that lasted.
+    /// Number of failures since the last connection that lasted long enough to reset the delay.
     in_row: u32,
 }
 

@@ -1,4 +1,4 @@
-//! The last stderr lines of a server.
+//! The last lines that a server wrote to stderr.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ struct Ring {
 
 /// Number of bytes that are kept.
 const MAX_BYTES: usize = 64 << 10;
-/// Bytes that a line costs in addition to its text.
+/// Bytes that each line takes in addition to its text.
 const LINE_BYTES: usize = size_of::<String>();
 
 impl StderrLog {
