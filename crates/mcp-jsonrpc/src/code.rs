@@ -20,7 +20,7 @@ impl ErrorCode {
     pub const PARSE_ERROR: Self = Self(-32700);
     /// The JSON is not a JSON-RPC message.
     pub const INVALID_REQUEST: Self = Self(-32600);
-    /// The receiver does not know the method, or did not declare the capability that it needs.
+    /// The receiver does not know the method, or has not declared the capability that the method needs.
     pub const METHOD_NOT_FOUND: Self = Self(-32601);
     /// The method is known, but its params are not valid.
     pub const INVALID_PARAMS: Self = Self(-32602);
@@ -36,7 +36,7 @@ impl ErrorCode {
     pub const HEADER_MISMATCH: Self = Self(-32020);
     /// The request needs a client capability that was not declared (2026-07-28).
     pub const MISSING_CLIENT_CAPABILITY: Self = Self(-32021);
-    /// The request names a revision the server does not serve (2026-07-28).
+    /// The request names a revision that the server does not serve (2026-07-28).
     pub const UNSUPPORTED_PROTOCOL_VERSION: Self = Self(-32022);
 }
 

@@ -69,8 +69,9 @@ pub fn decode_params<'a, T: Deserialize<'a>>(params: Option<&'a str>) -> Result<
     decode(params.unwrap_or("{}")).map_err(ErrorObject::malformed_params)
 }
 
-/// Decodes JSON text into a type that does not borrow from it. Unlike [`decode`], it also finds the pointer of a value that fits its JSON
-/// type and is rejected afterwards, for example by `TryFrom`, if the value is the last one of its object or array.
+/// Decodes JSON text into a type that does not borrow from it. A value can have the right JSON type and be rejected afterwards,
+/// for example by `TryFrom`. Unlike [`decode`], this function finds the pointer of such a value even if it is the last value of
+/// its object or array.
 ///
 /// # Errors
 /// Those of [`decode`].
@@ -88,11 +89,12 @@ pub fn decode_owned<T: DeserializeOwned>(text: &str) -> Result<T, DecodeError> {
     })
 }
 
-/// Nesting depth of a document. Records of stores wrap values that messages may nest less deeply; serde_json decodes 127 levels.
+/// Nesting depth of a document. It is larger than for messages, because records of stores wrap values of messages. serde_json
+/// decodes 127 levels.
 const DOCUMENT_DEPTH: usize = 120;
 
-/// Decodes a JSON document that is not part of a message, such as a file, a record of a store, a response of a web server, or JSON in
-/// the text of a tool's result. It has the default [`Limits`] of a message, except for the depth, which is 120.
+/// Decodes a JSON document that is not part of a message, such as a file, a record of a store, a response of a web server, or
+/// JSON in the text of a tool's result. The document has the default [`Limits`] of a message, except for the depth, which is 120.
 ///
 /// # Errors
 /// The text is not JSON, exceeds a limit, or does not fit `T`.
@@ -133,7 +135,7 @@ fn with_one_more(text: &str, pointer: &str) -> Option<(String, usize)> {
     Some((format!("{}{more}{}", &text[..end], &text[end..]), end))
 }
 
-/// Finds the pointer and shortens the message. Independent of the type, and out of the fast path.
+/// Finds the pointer and shortens the message. This function does not depend on the type, and is not part of the fast path.
 #[cold]
 #[inline(never)]
 pub(crate) fn explain(text: &str, error: &serde_json::Error) -> DecodeError {

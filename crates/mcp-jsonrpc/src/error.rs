@@ -74,8 +74,8 @@ impl ErrorObject {
 }
 
 impl ErrorObject {
-    /// Reads an error that is not written as the specification says, so that its text is not lost: the code as text or with a
-    /// fraction, a missing or `null` member, or only a text.
+    /// Reads an error that deviates from the specification, so that its text is not lost. The code can be text or have a
+    /// fraction, a member can be missing or `null`, or the error can be only a text.
     #[cold]
     pub(crate) fn repaired(text: &str) -> Option<Self> {
         let members = match serde_json::from_str(text).ok()? {

@@ -4,8 +4,7 @@ use crate::scan::Scanner;
 
 /// Limits on one frame. [`parse`](crate::parse) checks them before it builds anything.
 ///
-/// The defaults accept every message that real peers send, and bound the memory of the largest
-/// accepted one.
+/// The defaults accept every message that real peers send, and bound the memory of the largest accepted message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -73,13 +72,13 @@ const STRING: usize = 32;
 /// Bytes of each further member of an object, besides its name. An object reserves up to twice the memory that its members need, and
 /// has a hash table of them.
 const MEMBER: usize = 248;
-/// Bytes of an array or object that is not empty, with its first member. An object reserves memory for several members.
+/// Bytes of an array or object that is not empty, including its first member. An object reserves memory for several members.
 const CONTAINER: usize = 672;
 
 /// The size of a JSON text, and of the tree into which it would be parsed.
 ///
-/// Small objects need much more memory than text: a `serde_json::Value` of `{"a":1}` has 80 times
-/// the size. Check or charge this estimate before a tree is built that outlives its message.
+/// Small objects need much more memory than text: a `serde_json::Value` of `{"a":1}` has 80 times the size. If a tree outlives
+/// its message, check or charge this estimate before the tree is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct TreeSize {
@@ -96,7 +95,7 @@ pub struct TreeSize {
 }
 
 impl TreeSize {
-    /// Measures a JSON text in one pass. Text that is not JSON counts up to the first error.
+    /// Measures a JSON text in one pass. Text that is not JSON is measured up to the first error.
     ///
     /// ```
     /// use mcp_jsonrpc::TreeSize;

@@ -43,8 +43,8 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Sets the positions of the members of the params, so that the text is not scanned again. The params must have the
-    /// text for which the positions were found.
+    /// Sets the positions of the members of the params, so that the text is not scanned again. The text of the params must be the
+    /// text in which the positions were found.
     pub fn set_positions(&mut self, positions: &MemberPositions) {
         let params = self.params.unwrap_or_default();
         for (key, value) in positions.members.iter().take(positions.count) {
@@ -114,8 +114,8 @@ pub struct MemberPositions {
 }
 
 impl MemberPositions {
-    /// Takes the positions of a request, if [`parse`](crate::parse) found all members of its params and they are
-    /// members of `tools/call`, `prompts/get` or `resources/read`.
+    /// Returns the positions of a request, if [`parse`](crate::parse) found all members of its params and all are members of
+    /// `tools/call`, `prompts/get` or `resources/read`.
     pub fn find(&mut self, request: &Request<'_>) {
         self.clear();
         let (Some(params), Some(members)) = (request.params, request.index.params.all()) else {
@@ -139,7 +139,7 @@ impl MemberPositions {
         self.count = members.len();
     }
 
-    /// Forgets the positions, because the text has changed.
+    /// Removes the positions, because the text has changed.
     pub fn clear(&mut self) {
         self.count = 0;
     }

@@ -32,7 +32,7 @@ impl RawJson {
     /// Decodes the text.
     ///
     /// # Errors
-    /// The text does not fit `T`; the error has the JSON pointer of the first such member.
+    /// The text does not fit `T`; the error has the JSON pointer of the first member that does not fit.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, DecodeError> {
         crate::decode(self.as_str())
     }

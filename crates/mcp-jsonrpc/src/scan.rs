@@ -205,7 +205,7 @@ impl<'a> Scanner<'a> {
         Ok(Some(key))
     }
 
-    /// Rejects the names with which serde_json would decode the text of a string as a value, without any limit.
+    /// Rejects special names of members: serde_json would decode the string value of such a member as JSON, without any limit.
     #[inline(never)]
     fn check_name(&self, raw: &str) -> Scan<()> {
         match member_name(raw).starts_with(RESERVED) {
@@ -223,8 +223,8 @@ impl<'a> Scanner<'a> {
         self.separate(b']')
     }
 
-    /// Handles the comma before an item. An opening bracket right before the cursor means that the
-    /// container has just been entered, because no value ends with an opening bracket.
+    /// Handles the comma before an item. No value ends with an opening bracket. If one is right before the cursor, the container
+    /// has just been entered, and no comma is expected.
     #[inline]
     fn separate(&mut self, end: u8) -> Scan<bool> {
         let opened = matches!(self.bytes.get(self.at.wrapping_sub(1)), Some(b'{' | b'['));
@@ -424,8 +424,8 @@ fn has_special_byte(block: &[u8; 32]) -> bool {
     any != 0
 }
 
-/// Sets the high bit of each byte that is a quote, a backslash or a control character. The lowest
-/// set bit is exact; a borrow can change only the bits above it.
+/// Sets the high bit of each byte that is a quote, a backslash or a control character. The lowest set bit is correct; because of
+/// borrows, higher bits can be wrong.
 #[inline]
 fn special_bytes(chunk: [u8; 8]) -> u64 {
     const ONES: u64 = u64::from_le_bytes([0x01; 8]);

@@ -43,8 +43,8 @@ pub fn write_result_start(out: &mut Vec<u8>, id: &RequestId) {
 /// The end of a response that many responses share: a result object without its opening brace,
 /// and the end of the envelope. Cloning shares the text.
 ///
-/// A response with this tail is [`write_result_start`], an opening brace, optional members each
-/// followed by a comma, and the [bytes](AsRef::as_ref) of the tail, which need not be copied.
+/// A response with this tail consists of the text from [`write_result_start`], an opening brace, optional members that each end
+/// with a comma, and the [bytes](AsRef::as_ref) of the tail. The bytes need not be copied.
 #[derive(Clone)]
 pub struct ResultTail(Arc<str>);
 
@@ -80,7 +80,7 @@ impl fmt::Debug for ResultTail {
     }
 }
 
-/// Appends `{"jsonrpc":"2.0","id":…,"error":…}`, without an id if none could be read.
+/// Appends `{"jsonrpc":"2.0","id":…,"error":…}`, without an id if the id of the request could not be read.
 pub fn write_error(out: &mut Vec<u8>, id: Option<&RequestId>, error: &ErrorObject) {
     out.extend_from_slice(br#"{"jsonrpc":"2.0""#);
     if let Some(id) = id {
@@ -110,8 +110,8 @@ fn close_with_params(out: &mut Vec<u8>, params: Option<&[u8]>) {
     out.push(b'}');
 }
 
-/// Returns the text of a JSON value on one line, as its `Display` prints it. Shares the code that
-/// writes all other JSON; `Display` would add two more copies of the serializer to the binary.
+/// Returns the text of a JSON value on one line, as its `Display` prints it. Uses the same code as for all other JSON; `Display`
+/// would add two more copies of the serializer to the binary.
 pub fn text_of(value: &Value) -> String {
     // Serialization fails only for keys that are not strings, and a `Value` has none.
     serde_json::to_string(value).unwrap_or_default()
@@ -153,7 +153,7 @@ fn escape(out: &mut Vec<u8>, byte: u8) {
     out.extend_from_slice(&[b'\\', short]);
 }
 
-/// Appends a value whose serialization cannot fail; appends `null` if it fails nevertheless.
+/// Appends a value whose serialization cannot fail; appends `null` if the serialization fails nevertheless.
 fn json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
     let start = out.len();
     if serde_json::to_writer(&mut *out, value).is_err() {

@@ -18,7 +18,7 @@ use crate::sync::lock;
 pub struct Budget(Arc<State>);
 
 struct State {
-    /// What the bytes are, for errors.
+    /// The name of the bytes, for errors.
     name: &'static str,
     limit: usize,
     usage: Mutex<Usage>,
@@ -32,7 +32,7 @@ struct Usage {
 }
 
 impl Budget {
-    /// Creates a budget of `limit` bytes. `name` says what the bytes are, for errors.
+    /// Creates a budget of `limit` bytes. `name` describes the bytes in errors.
     pub fn new(name: &'static str, limit: usize) -> Self {
         Self(Arc::new(State {
             name,

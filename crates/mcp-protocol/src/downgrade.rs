@@ -1,9 +1,8 @@
 //! Down-conversion of values for older revisions: unknown members are removed, replaced, or
 //! rejected.
 //!
-//! Descriptive members are removed silently. A value whose meaning would be lost is an error. Each
-//! function does nothing for the newest revision. Input is not converted; unknown members are
-//! ignored.
+//! Descriptive members are removed silently. A value whose meaning would be lost is an error. Each function does nothing for the
+//! newest revision. Received values are not converted; their unknown members are ignored.
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject};
 use mcp_types::v2026_07_28::TASKS_EXTENSION;

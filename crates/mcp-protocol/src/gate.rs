@@ -106,8 +106,8 @@ pub(crate) fn not_handled(method: &str, revision: Revision) -> ErrorObject {
     ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, text)
 }
 
-/// Returns whether the protocol has a method or notification with this name, in any revision or
-/// direction. Upper and lower case count as equal, so that a name cannot be mistaken for another one.
+/// Returns whether the protocol has a method or notification with this name, in any revision or direction. Case is ignored, so
+/// that a custom name cannot differ from a name of the protocol only in case.
 pub fn is_core_method(name: &str) -> bool {
     CORE_METHODS
         .iter()
@@ -171,7 +171,8 @@ pub fn server_offers(
     Offers::of(capabilities).serve(method, rules)
 }
 
-/// The declared capabilities of a server in two bytes, because a server may have many sessions.
+/// The declared capabilities of a server in two bytes, because a server may have many sessions and stores the capabilities for
+/// each.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Offers(u16);
 

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use crate::lock;
 
-/// Maximum number of messages in an [`INTERVAL`]; the others are counted.
+/// Maximum number of messages in an [`INTERVAL`]; further messages are only counted.
 const MAX_PER_INTERVAL: u32 = 20;
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// A rate limit for log messages, 20 a second, so that a peer cannot fill the log.
+/// A rate limit of 20 log messages per second, so that a peer cannot fill the log.
 #[derive(Debug, Default)]
 pub struct LogLimit(Mutex<Interval>);
 

@@ -131,7 +131,7 @@ pub struct Rules {
     pub stateless: bool,
     /// Batches must be accepted.
     pub batches: bool,
-    /// An error response may have no id on a stream.
+    /// An error response on a stream may omit the id.
     pub error_without_id: bool,
     /// Over HTTP, a server may close a stream early and let the client resume it: the first event has
     /// an id and no data, and `retry` sets the delay.

@@ -2,18 +2,18 @@
 
 use std::time::{Duration, Instant};
 
-/// A number of tokens that can be taken at once, and how many come back per second.
+/// A rate: a number of tokens that can be taken at once, and a number that is added per second.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_structs, reason = "internal to the SDK")]
 pub struct Rate {
     /// The number of tokens in a full bucket.
     pub burst: f64,
-    /// How many tokens come back per second.
+    /// The number of tokens that are added per second.
     pub per_second: f64,
 }
 
 impl Rate {
-    /// Creates a rate of `tokens` in each `period`, which can be taken at once.
+    /// Creates a rate of `tokens` in each `period`. All of them can be taken at once.
     pub fn per(period: Duration, tokens: u32) -> Self {
         let burst = f64::from(tokens);
         Self {
@@ -23,10 +23,10 @@ impl Rate {
     }
 }
 
-/// A bucket of tokens, full at the beginning. It refills at the rate that each call names.
+/// A bucket of tokens, full at the beginning. It refills at the rate that each call passes.
 #[derive(Debug, Default)]
 pub struct TokenBucket {
-    /// When tokens were taken last, and how many were left.
+    /// The time at which tokens were last taken, and the number of tokens that were left.
     taken: Option<(Instant, f64)>,
     is_exhausted: bool,
 }
@@ -35,9 +35,10 @@ pub struct TokenBucket {
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TooFewTokens {
-    /// How long it takes until there are enough.
+    /// The time until the bucket has enough tokens.
     pub wait: Duration,
-    /// Whether the request before this one got its tokens, so that a flood is reported once.
+    /// Whether the previous request received its tokens. This shows the first refusal of a flood, so that the flood is reported
+    /// once.
     pub is_first: bool,
 }
 
@@ -45,7 +46,7 @@ impl TokenBucket {
     /// Takes tokens.
     ///
     /// # Errors
-    /// There are fewer.
+    /// The bucket has fewer tokens.
     pub fn take(&mut self, tokens: f64, rate: Rate, now: Instant) -> Result<(), TooFewTokens> {
         let at = self.taken.map_or(now, |(at, _)| at.max(now));
         let left = self.left(rate, now);

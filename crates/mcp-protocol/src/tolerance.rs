@@ -1,8 +1,7 @@
 //! Tolerance for peers that deviate from the specification where that is harmless.
 //!
-//! What is sent always follows the specification. What is received is checked where laxness would
-//! be unsafe: ids, sizes, headers against the body, authorization. Everything else is listed in
-//! [`Deviation`].
+//! Sent messages always follow the specification. Received messages are checked strictly where laxness would be unsafe: ids,
+//! sizes, headers against the body, authorization. Everything else is listed in [`Deviation`].
 
 use std::collections::HashMap;
 use std::fmt;
@@ -20,7 +19,7 @@ use crate::sync::lock;
 /// Maximum number of characters of the text about a deviation.
 const MAX_DETAIL: usize = 512;
 
-/// The members that only describe an item or an implementation. They are left out if they do not match their schema.
+/// The members that only describe an item or an implementation. A member that does not match its schema is left out.
 pub const DECORATIONS: [&str; 5] = ["icons", "annotations", "title", "websiteUrl", "description"];
 
 /// The setting whether harmless deviations of the peer from the specification are tolerated.
@@ -40,20 +39,20 @@ pub enum Strictness {
 pub enum Deviation {
     /// A client sent a request after `initialize` without `notifications/initialized`.
     MissingInitialized,
-    /// A client sent an argument to a tool without arguments; it is ignored.
+    /// A client sent an argument to a tool without arguments; the argument is ignored.
     UnexpectedArgument,
     /// A client answered a form with `null` for a field; the field counts as missing.
     NullFormField,
-    /// A client answered a form with a field that is not in the form; it is ignored.
+    /// A client answered a form with a field that is not in the form; this field is ignored.
     ExtraFormField,
-    /// A server sent an element of a list that cannot be decoded; it is left out.
+    /// A server sent an element of a list that cannot be decoded; this element is left out.
     MalformedElement,
-    /// A peer sent a descriptive member that cannot be decoded, such as an icon or the version of
-    /// its name; it is left out. A capability that is not an object counts as declared without settings.
+    /// A peer sent a descriptive member that cannot be decoded, such as an icon or the version in its description; the member is
+    /// left out. A capability that is not an object counts as declared without settings.
     MalformedDecoration,
-    /// A server sent a tool result without `content`; it is empty.
+    /// A server sent a tool result without `content`; the content is empty.
     MissingContent,
-    /// A server answered `initialize` with an unknown older revision; the oldest known one is used.
+    /// A server answered `initialize` with an unknown older revision; the oldest known revision is used.
     UnknownRevision,
     /// A server ended a list with an empty cursor.
     EmptyCursor,
@@ -61,7 +60,7 @@ pub enum Deviation {
     RepeatedCursor,
     /// A server declares resources, and does not know `resources/templates/list`; the list is empty.
     UnknownTemplates,
-    /// A server sent the number of a request as text in its response, as in `"7"` for 7.
+    /// A server sent the number of a request as text in its response, such as `"7"` for 7.
     TextId,
     /// A server sent a response with text that is not Unicode: bytes that are not UTF-8, or an escape
     /// of half a surrogate pair. Each is replaced by U+FFFD.
@@ -190,7 +189,7 @@ pub fn repair_capabilities<T: DeserializeOwned>(capabilities: &mut Value) {
     });
 }
 
-/// Reads the params of `initialize` of a client that describes itself in a malformed way.
+/// Reads the params of `initialize` if the client's description of itself is malformed.
 #[cold]
 pub(crate) fn repaired_initialize(
     params: &str,

@@ -1,10 +1,9 @@
-//! Estimates the work that a schema can cause for a value, before any of it is done.
+//! Estimates the work that a schema can cause for a value, before the work is done.
 //!
-//! If two levels of `allOf` each name the next level twice, the last level is checked four times;
-//! with twenty-four levels it is checked sixteen million times. A recursive schema with two
-//! overlapping alternatives doubles the work with each level of the *value*. No engine limits this
-//! work, so it is estimated here: [`Cost::of`] counts how many schemas can apply to one part of a
-//! value, by the depth of that part, and [`Cost::admit`] multiplies by the size of the value.
+//! If two levels of `allOf` each name the next level twice, the last level is checked four times; with twenty-four levels it is
+//! checked sixteen million times. A recursive schema with two overlapping alternatives doubles the work with each level of the
+//! *value*. No engine limits this work, so it is estimated here. For each depth of a value, [`Cost::of`] counts how many schemas
+//! can apply to one part at this depth. [`Cost::admit`] multiplies this number by the size of the value.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,7 +16,7 @@ use super::{SchemaError, Violation};
 const FAN_OUT: u64 = 100_000;
 /// Maximum steps for a whole value, which take less than a second.
 const STEPS: u64 = 10_000_000;
-/// Levels of a value that are counted; deeper levels cost as much as the last one.
+/// Levels of a value that are counted; each deeper level costs as much as the last counted level.
 const LEVELS: usize = 64;
 /// Maximum length of a chain of schemas for the same value.
 const CHAIN: usize = 64;
@@ -240,8 +239,8 @@ struct Named {
     instead: Option<Id>,
 }
 
-/// All paths from a schema, and from the schemas that it applies, to parts of the value: one for
-/// unnamed properties, one for unnamed items, and one for each named part.
+/// All paths from a schema, and from the schemas that it applies, to parts of the value. There is one path for unnamed
+/// properties, one for unnamed items, and one for each named part.
 fn ways_down(flat: &mut Flat<'_>, id: Id) -> Result<Vec<Times>, SchemaError> {
     let mut unnamed: Kinds<Times> = Kinds::default();
     let mut named: BTreeMap<&Part, Vec<Named>> = BTreeMap::new();

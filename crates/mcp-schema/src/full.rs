@@ -15,8 +15,8 @@ use super::{Origin, SchemaError, Violation, words};
 const PATTERN_BYTES: usize = 256 * 1024;
 /// Maximum size of all compiled regular expressions of a schema of a peer, in bytes.
 const PATTERNS_BYTES: usize = 4 << 20;
-/// For values that cost more steps, the position of a violation is not reported: the engine collects
-/// every error of an alternative, which takes memory.
+/// For values that cost more steps, the position of a violation is not reported: to find it, the engine would collect all errors
+/// of all alternatives, which takes memory.
 const DETAILED_STEPS: u64 = 100_000;
 
 pub(super) struct Engine(jsonschema::Validator);
@@ -86,7 +86,7 @@ fn draft(dialect: Dialect) -> jsonschema::Draft {
     }
 }
 
-/// Converts the error for a schema that violates its dialect or refers outside of itself.
+/// Converts the error for a schema that violates its dialect, or that refers to another schema document.
 fn refused(error: &ValidationError<'_>, pattern_bytes: usize) -> SchemaError {
     let at = error.instance_path().as_str();
     if let ValidationErrorKind::Referencing(error) = error.kind() {

@@ -40,7 +40,7 @@ pub(super) struct Node {
     pub(super) weight: u64,
     /// Schemas for the same value.
     pub(super) same: Vec<Id>,
-    /// Whether they are applied a second time, for unevaluated members.
+    /// Whether these schemas are applied a second time, for unevaluated members.
     pub(super) twice: bool,
     /// Schemas for named parts.
     pub(super) named: BTreeMap<Part, Id>,
@@ -114,7 +114,7 @@ struct Walk<'a> {
     dialect: Dialect,
     foreign: bool,
     graph: Graph,
-    /// By address, because the target of a reference may already be in the graph.
+    /// The schemas by their address, because the target of a reference may already be in the graph.
     ids: HashMap<*const Value, Id>,
     anchors: HashMap<&'a str, Vec<Id>>,
     references: Vec<(Id, &'a str)>,
@@ -290,8 +290,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Follows the references. Pointers first, because their targets may contain more references and
-    /// anchors.
+    /// Follows the references. Follows pointers first, because their targets may contain more references and anchors.
     fn connect(&mut self) -> Result<(), SchemaError> {
         let mut at = 0;
         let mut anchored = Vec::new();

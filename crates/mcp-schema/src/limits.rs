@@ -1,4 +1,4 @@
-//! The limits on the size of a schema, which depend on its author, before anything is built from it.
+//! The limits on the size of a schema. They depend on the author of the schema, and are checked before anything is built from it.
 
 use std::io;
 
@@ -21,9 +21,8 @@ const OWN_DEPTH: usize = 128;
 pub enum Origin {
     /// This program.
     Own,
-    /// A peer. The schema is limited to 256 KiB, 8,192 arrays and objects, 64 levels, 1,000 references
-    /// and 256 patterns, which share 4 MiB of compiled expressions. Its references must stay inside
-    /// the schema.
+    /// A peer. The schema is limited to 256 KiB, 8,192 arrays and objects, 64 levels, 1,000 references and 256 patterns. All
+    /// compiled patterns together are limited to 4 MiB. References must stay inside the schema.
     Foreign,
 }
 

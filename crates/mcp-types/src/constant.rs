@@ -1,8 +1,8 @@
 //! Members with one fixed value in all objects of a type.
 //!
-//! `resultType` states the kind of a result. Each kind is a separate type here, so the member holds no data: it is
-//! written with its value, and another value in the input is an error. An absent member means `complete`, as sent by
-//! servers of older revisions; a union removes the member before it decodes the arm.
+//! `resultType` states the kind of a result. Each kind is a separate type here, so the member holds no data: its fixed value is
+//! written, and another value in the input is an error. If the member is absent, as in older revisions, the result is `complete`.
+//! A union removes the member before it decodes the variant.
 
 use std::fmt;
 

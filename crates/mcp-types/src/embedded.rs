@@ -15,17 +15,17 @@ use crate::JsonObject;
 const METHOD: &str = "method";
 const PARAMS: &str = "params";
 
-/// A union whose arm is selected by a method and contains its params.
+/// A union of messages. The method selects the variant, and the variant contains the params.
 pub(crate) trait EmbeddedUnion: Sized {
     /// The name of the union, for error messages.
     const NAME: &'static str;
-    /// The known methods, in arm order.
+    /// The known methods, in the order of the variants.
     const METHODS: &'static [&'static str];
 
-    /// Decodes the params of the arm with this index.
+    /// Decodes the params of the variant with this index.
     fn arm<'de, D: Deserializer<'de>>(index: usize, params: D) -> Result<Self, D::Error>;
 
-    /// Returns the arm with this index without params, where the protocol allows that.
+    /// Returns the variant with this index without params, if the protocol allows that.
     fn bare(index: usize) -> Option<Self>;
 
     /// Wraps an object whose method is not among [`Self::METHODS`].

@@ -32,7 +32,7 @@ pub enum Direction {
 pub trait Request {
     /// The method name on the wire.
     const METHOD: &'static str;
-    /// Whether the params may be absent; they then read as the default.
+    /// Whether the params may be absent. Absent params are read as the default.
     const PARAMS_OPTIONAL: bool = false;
     /// The params.
     type Params: Serialize + DeserializeOwned + Send + 'static;
@@ -44,7 +44,7 @@ pub trait Request {
 pub trait Notification {
     /// The method name on the wire.
     const METHOD: &'static str;
-    /// Whether the params may be absent; they then read as the default.
+    /// Whether the params may be absent. Absent params are read as the default.
     const PARAMS_OPTIONAL: bool = false;
     /// The params.
     type Params: Serialize + DeserializeOwned + Send + 'static;

@@ -8,7 +8,7 @@ use serde::ser::{Error, Serializer};
 /// Largest magnitude up to which every integral `f64` is exact.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// Writes a finite number, an integral one without a fraction: `3`, not `3.0`.
+/// Writes a finite number. An integral number has no fraction: `3`, not `3.0`.
 pub(crate) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     if !value.is_finite() {
         return Err(S::Error::custom("a JSON number is finite"));
@@ -20,7 +20,7 @@ pub(crate) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::
     serializer.serialize_f64(*value)
 }
 
-/// [`serialize`] for an optional member; absent members are skipped before.
+/// [`serialize`] for an optional member; serde skips absent members.
 #[expect(clippy::ref_option, reason = "the signature serde calls")]
 pub(crate) fn serialize_optional<S: Serializer>(
     value: &Option<f64>,

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use serde::de::{Deserializer, Error, Visitor};
 
-/// Decodes a string enum that has an arm for every string.
+/// Decodes a string enum that has a variant for unknown strings.
 pub(crate) fn open<'de, T, D>(deserializer: D, expected: &'static str) -> Result<T, D::Error>
 where
     T: for<'a> From<&'a str>,

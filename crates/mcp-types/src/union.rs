@@ -1,8 +1,8 @@
-//! Decoding of unions by a rule, without trying the arms one after the other.
+//! Decoding of unions by a rule, without trying the variants one after the other.
 //!
-//! The value of one member selects the arm of a [`TaggedUnion`]. If that member comes first, as usual,
-//! the rest of the object is decoded directly into the arm and nothing is buffered. A [`ShapedUnion`] does not have
-//! such a member; its object is buffered and classified by the members that it has.
+//! The value of one member selects the variant of a [`TaggedUnion`]. If that member comes first, as usual, the rest of the object
+//! is decoded directly into the variant, without a buffer. A [`ShapedUnion`] does not have such a member; its object is buffered
+//! and classified by the members that it has.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,38 +13,38 @@ use serde_json::Value;
 
 use crate::JsonObject;
 
-/// A union whose arm is selected by the value of one string member.
+/// A union. The value of one string member selects its variant.
 pub(crate) trait TaggedUnion: Sized {
     /// The name of the union, for error messages.
     const NAME: &'static str;
-    /// The member that names the arm.
+    /// The member that names the variant.
     const TAG: &'static str;
-    /// Its known values, in arm order.
+    /// The known values of this member, in the order of the variants.
     const TAGS: &'static [&'static str];
-    /// The arm for an absent member.
+    /// The variant for an absent member.
     const DEFAULT: Option<usize> = None;
 
-    /// Decodes the arm with this index.
+    /// Decodes the variant with this index.
     fn arm<'de, D: Deserializer<'de>>(index: usize, members: D) -> Result<Self, D::Error>;
 
     /// Wraps an object whose tag is not among [`Self::TAGS`].
     fn unknown(raw: Value) -> Self;
 }
 
-/// A union whose arm follows from its members.
+/// A union. The members that an object has determine its variant.
 pub(crate) trait ShapedUnion: Sized {
     /// The name of the union, for error messages.
     const NAME: &'static str;
-    /// A member that every arm has.
+    /// A member that every variant has.
     const REQUIRES: Option<&'static str> = None;
 
-    /// Returns the index of the arm these members belong to.
+    /// Returns the index of the variant to which these members belong.
     fn classify(members: &JsonObject) -> Option<usize>;
 
-    /// Decodes the arm with this index.
+    /// Decodes the variant with this index.
     fn arm<'de, D: Deserializer<'de>>(index: usize, members: D) -> Result<Self, D::Error>;
 
-    /// Wraps an object that fits no arm.
+    /// Wraps an object that matches no variant.
     fn unknown(raw: Value) -> Self;
 }
 
@@ -132,7 +132,7 @@ fn from_members<U: TaggedUnion, E: serde::de::Error>(members: JsonObject) -> Res
     }
 }
 
-/// The expectation in an error: the member, its union and the known values.
+/// The expected value in an error: the member, its union and the known values.
 struct Expected<U>(PhantomData<U>);
 
 impl<U: TaggedUnion> fmt::Display for Expected<U> {

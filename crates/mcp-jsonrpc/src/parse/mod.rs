@@ -392,8 +392,7 @@ impl ParseError {
         named(error, head, &Limits::default())
     }
 
-    /// Returns the errors of the messages that follow this one in `frame`, which must be the only
-    /// one. At most 16 are returned.
+    /// Returns the errors of further messages in `frame`, which must contain only one message. Returns at most 16 errors.
     pub fn following(&self, frame: &[u8], limits: &Limits) -> Vec<Self> {
         let mut errors = Vec::new();
         let mut rest = frame.get(self.offset()..).unwrap_or_default();

@@ -1,13 +1,13 @@
 //! Reads the id and the kind of a message that is not valid JSON.
 //!
-//! The text may contain anything that is not JSON inside the values: bytes that are not UTF-8,
-//! unknown escapes, words such as `NaN`. Only quotation marks and brackets are read.
+//! The values may contain text that is not JSON, such as bytes that are not UTF-8, unknown escapes, or words such as `NaN`. This
+//! module reads only quotation marks and brackets.
 
 use super::read_id;
 use crate::scan::Scanner;
 use crate::{Limits, RequestId};
 
-/// What the members of the outermost object say about a message.
+/// The properties of a message that the members of the outermost object show.
 #[derive(Debug, Default)]
 pub(crate) struct Outline {
     /// The id; `None` if it is missing, cannot be read, or appears more than once.
@@ -63,7 +63,7 @@ fn value_after(text: &[u8], end: usize) -> Option<&[u8]> {
     rest.strip_prefix(b":").map(<[u8]>::trim_ascii_start)
 }
 
-/// Reads an id. `7.0` is read as 7: a program that has only floating point numbers wrote it.
+/// Reads an id. `7.0` is read as 7, because some programs have only floating point numbers.
 fn own_id(value: &[u8], limits: &Limits) -> Option<RequestId> {
     // An id is short; the bytes behind it may be anything.
     let head = value.get(..value.len().min(limits.id_bytes.saturating_add(64)))?;

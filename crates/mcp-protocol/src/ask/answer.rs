@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::form;
 use crate::{Deviation, Session};
 
-/// The response, whose fields may be `null`, as some clients write empty fields.
+/// The response. Some clients write an empty field as `null`.
 pub(super) struct FormAnswer {
     pub(super) result: ElicitResult,
     /// A field that was `null`, and is missing in the result.

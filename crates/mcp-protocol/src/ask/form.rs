@@ -17,8 +17,8 @@ use crate::gate::{Unsupported, known};
 
 type Content = BTreeMap<String, ElicitValue>;
 
-/// Reads the params of a form whose fields describe their types in another way than the specification, if each description has
-/// only one meaning.
+/// Reads the params of a form whose fields describe their types in another way than the specification. Accepts only descriptions
+/// that have one meaning.
 #[cold]
 pub fn repaired(params: &str) -> Option<ElicitRequestParams> {
     let mut params: Value = decode(params).ok()?;

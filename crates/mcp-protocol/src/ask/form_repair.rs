@@ -1,5 +1,5 @@
-//! Forms that describe the type of a field in another way than by `type`, as generators of other languages do. Each such description
-//! has only one meaning.
+//! Repairs of forms that do not describe the type of a field by `type`; schema generators of other languages write such forms.
+//! Each repaired description has only one meaning.
 
 use mcp_types::JsonObject;
 use serde_json::{Value, json};
@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 /// Maximum number of references that lead to one field.
 const REFERENCES: usize = 8;
 
-/// Rewrites the schema of a form as the specification defines it: references are resolved within the form, a union with `null`
-/// becomes its other branch, and its field is not required,
-/// the type of a choice follows from its values, and defaults of another type are dropped.
+/// Rewrites the schema of a form as the specification defines it: resolves references within the form; replaces a union with
+/// `null` by its other branch, and makes the field optional; derives the type of a choice from its values; and removes defaults
+/// of another type.
 pub(super) fn repair(form: &mut Value) {
     let root = form.clone();
     let Value::Object(members) = form else {

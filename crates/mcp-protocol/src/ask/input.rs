@@ -13,8 +13,8 @@ use crate::modern::PendingInput;
 use crate::sync::lock;
 
 impl RequestContext {
-    /// Adds an input request and waits for its response. The input request passes the middleware
-    /// once, when it is sent; the response of a later round trip goes to the handler alone.
+    /// Adds an input request and waits for its response. The input request passes the middleware once, when it is sent. The
+    /// response, which arrives in a later round trip, does not pass the middleware.
     pub(super) async fn ask_for_input<T: DeserializeOwned + Send>(
         &self,
         pending: &Arc<PendingInput>,

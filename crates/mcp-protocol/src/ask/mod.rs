@@ -201,8 +201,8 @@ impl RequestContext {
         task::is_supported(method, capabilities, self.rules()).then_some(ttl)
     }
 
-    /// Sends a request to the client and decodes the response: on the stream of this request, or as a
-    /// pending input request. In the second case, a response that does not fit counts as missing.
+    /// Sends a request to the client and decodes the response: on the stream of this request, or as a pending input request. An
+    /// invalid response to a pending input request counts as missing.
     async fn ask<T: DeserializeOwned + Send>(
         &self,
         method: &'static str,
@@ -246,7 +246,7 @@ impl RequestContext {
     }
 }
 
-/// Returns the error for a request that does not declare a required capability, by its path.
+/// Returns the error for a request that does not declare a required capability. The error names the path of the capability.
 fn missing_capability(path: &str) -> ErrorObject {
     let mut required = json!({});
     let mut at = &mut required;

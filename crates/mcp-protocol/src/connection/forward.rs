@@ -1,4 +1,4 @@
-//! Sides of a connection that pass on what they do not handle.
+//! Sides of a connection that pass messages which they do not handle on to another side.
 
 use std::sync::Weak;
 use std::time::Duration;

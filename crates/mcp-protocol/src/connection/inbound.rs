@@ -31,8 +31,8 @@ pub trait Inbound: Send + Sync + 'static {
         true
     }
 
-    /// Returns whether an error without an id belongs to the only request in flight, which is the
-    /// case before the end of the handshake. Default: `false`.
+    /// Returns whether an error without an id belongs to the only request in flight. This is so before the end of the handshake.
+    /// Default: `false`.
     fn takes_errors_without_id(&self) -> bool {
         false
     }
@@ -42,8 +42,8 @@ pub trait Inbound: Send + Sync + 'static {
         false
     }
 
-    /// Called for a frame that is not a message. Returns whether to send an error response, if the
-    /// frame may be answered.
+    /// Called for a frame that is not a message. Returns whether to send an error response, provided that the frame may be
+    /// answered.
     fn unreadable(&self, _frame: &[u8], _error: &ParseError) -> bool {
         true
     }
@@ -67,9 +67,8 @@ pub trait Inbound: Send + Sync + 'static {
 }
 
 impl dyn Inbound {
-    /// Returns the text of a response whose only error is text that is not Unicode, with U+FFFD
-    /// instead of that text. Returns `None` for other errors, and if this side does not tolerate the
-    /// deviation.
+    /// If the only error of a response is text that is not Unicode, returns the response with U+FFFD in place of that text.
+    /// Returns `None` for other errors, and if this side does not tolerate the deviation.
     pub fn repaired(&self, frame: &[u8], error: &ParseError) -> Option<String> {
         if !error.is_response() || error.kind() != ParseErrorKind::Syntax {
             return None;

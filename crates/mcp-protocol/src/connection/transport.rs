@@ -33,9 +33,9 @@ pub trait Connection: fmt::Debug + Send + Sync + 'static {
     /// Called with the negotiated revision, as its string on the wire.
     fn negotiated(&self, _revision: &'static str) {}
 
-    /// Returns whether each message is a separate exchange with headers, as over HTTP, instead of a
-    /// frame in one pipe. Headers then repeat arguments, and a timeout of `server/discover` does not
-    /// mean that the server is older. Default: `false`.
+    /// Returns whether each message is a separate exchange with headers, as over HTTP, instead of a frame in one pipe. If so,
+    /// headers repeat arguments, and a timeout of `server/discover` does not mean that the server supports only older revisions.
+    /// Default: `false`.
     fn has_headers(&self) -> bool {
         false
     }

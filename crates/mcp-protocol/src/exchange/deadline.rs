@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timeouts {
-    /// Idle timeout: from the start, and from each progress notification. Default 60 s.
+    /// Idle timeout, which begins at the start of the call and again with each progress notification. Default 60 s.
     pub idle: Duration,
     /// Total timeout, regardless of progress. Default 10 min.
     pub total: Duration,

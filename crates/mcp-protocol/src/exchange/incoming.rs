@@ -21,8 +21,8 @@ pub struct Incoming {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum AdmissionError {
-    /// The id belongs to a running request. The error must be sent without the id; otherwise the
-    /// peer would take it for the response to the running request.
+    /// The id belongs to a running request. The error must be sent without the id; otherwise the peer would mistake it for the
+    /// response to the running request.
     Duplicate(ErrorObject),
     /// The limit of running requests is reached.
     Full(ErrorObject),

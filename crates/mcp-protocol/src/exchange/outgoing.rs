@@ -13,7 +13,7 @@ use crate::{Answer, CallError, Closed, TransportError};
 /// Maximum length of a quoted text of the peer, in bytes.
 const MAX_QUOTED: usize = 120;
 
-/// The requests of this side that wait for a response. Ids are consecutive and never reused.
+/// The requests of this side that wait for a response. The ids are consecutive and never reused.
 pub struct Outgoing {
     limit: usize,
     table: Mutex<Table>,
@@ -119,8 +119,8 @@ impl Outgoing {
         }
     }
 
-    /// Returns the id of the waiting request whose number is the text `id` of a response, as in `"7"` for 7.
-    /// The ids of this side are numbers, so the text has only one meaning.
+    /// Returns the id of the waiting request for a response whose id is the same number as text, such as `"7"` for 7. The ids of
+    /// this side are numbers, so the text has only one meaning.
     pub fn named_by_text(&self, id: &RequestId) -> Option<RequestId> {
         let RequestId::String(text) = id else {
             return None;
@@ -130,8 +130,8 @@ impl Outgoing {
         (number.to_string() == **text && is_waiting()).then_some(RequestId::Number(number))
     }
 
-    /// Fails the waiting requests that an unreadable frame was meant to answer. Returns whether the
-    /// frame was a response. Such a frame is never answered.
+    /// Fails the waiting requests that an unreadable frame was meant to answer. Returns whether the frame was a response. A frame
+    /// that was a response is never answered.
     pub fn fail_unreadable(&self, frame: &[u8], error: &ParseError, limits: &Limits) -> bool {
         let mut was_response = error.is_response();
         let mut has_failed = false;

@@ -60,7 +60,7 @@ impl Exchange {
         &self.0.id
     }
 
-    /// Returns whether `other` is the same exchange, not only one with the same id.
+    /// Returns whether `other` is this exchange, and not only an exchange with the same id.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -80,8 +80,7 @@ impl Exchange {
         self.0.state.load(Ordering::Acquire) == CANCELLED
     }
 
-    /// Removes the deadline, for a subscription. The end of such an exchange is announced to the
-    /// peer.
+    /// Removes the deadline, for a subscription. The peer is notified when such an exchange ends.
     pub fn set_endless(&self) {
         self.0.endless.store(true, Ordering::Release);
     }
@@ -122,7 +121,7 @@ impl Exchange {
         first
     }
 
-    /// Registers the waker for the end of the exchange; returns `true` if it has already ended.
+    /// Registers a waker for the end of the exchange. Returns `true` if the exchange has already ended.
     pub(crate) fn poll_ended(&self, cx: &Context<'_>) -> bool {
         let mut wakers = lock(&self.0.wakers);
         if !self.is_running() {
@@ -134,8 +133,8 @@ impl Exchange {
         false
     }
 
-    /// Returns whether a progress value may be sent: the exchange is running, the value is above
-    /// the last one, and the rate limit allows it. A `last_step` is not rate limited.
+    /// Returns whether a progress value may be sent: the exchange is running, the value is above the last one, and the rate limit
+    /// allows it. The rate limit does not apply to a `last_step`.
     pub fn advance(&self, progress: f64, last_step: bool, now: Instant) -> bool {
         let mut last = lock(&self.0.progress);
         if !self.is_running() || !progress.is_finite() || progress <= *last {
@@ -189,8 +188,8 @@ fn panicked(payload: Box<dyn Any + Send>) -> ErrorObject {
     ErrorObject::internal("the handler failed")
 }
 
-/// Runs code that may panic. Logs a panic in the current span and resumes the panic; [`guarded`], outside of the span, does not log
-/// it again.
+/// Runs code that may panic. Logs a panic in the current span, and resumes it. [`guarded`], which runs outside of the span, does
+/// not log the panic again.
 pub fn log_panics<T>(code: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(code)).unwrap_or_else(|payload| {
         log_panic(payload);
@@ -223,8 +222,8 @@ pub fn expired(deadline: Option<Duration>) -> ErrorObject {
     ))
 }
 
-/// A running handler. Completes with the outcome of the handler, or with an error, which need not be
-/// sent, if the exchange ended first. A panic of the handler or of its destructors is an error too.
+/// A running handler. Completes with the outcome of the handler. If the exchange ended first, completes with an error, which need
+/// not be sent. A panic of the handler or of its destructors is an error, too.
 ///
 /// # Cancel safety
 /// Dropping it drops the handler.

@@ -90,11 +90,11 @@ pub(crate) fn check_name(request: &Request<'_>, sent: Option<&str>) -> Result<()
     }
 }
 
-/// Returns the text of a member that a header repeats. Its name must occur once and without escapes:
-/// otherwise the value that is compared could differ from the value that is used.
+/// Returns the text of a member that a header repeats. The name of the member must occur once and without escapes. Otherwise, the
+/// value that is compared with the header could differ from the value that is used.
 ///
 /// # Errors
-/// What is wrong with the name.
+/// The problem with the name.
 fn sole_member<'a>(
     all: impl Iterator<Item = (&'a str, &'a str)>,
     name: &str,

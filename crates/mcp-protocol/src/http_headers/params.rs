@@ -125,8 +125,7 @@ impl HeaderParams {
     /// Checks the headers of a `tools/call` request against its arguments; `header` looks up a header.
     ///
     /// # Errors
-    /// A header is missing, invalid, or has another value than the argument; or the arguments are not
-    /// unique.
+    /// A header is missing, invalid, or has another value than the argument, or an argument is repeated.
     pub fn check_call<'a>(
         &self,
         request: &Request<'_>,

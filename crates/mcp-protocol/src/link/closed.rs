@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// The reason a connection ended; every call that was pending fails with it.
+/// The reason why a connection ended. Every pending call fails with this reason.
 ///
 /// Cloning shares the text. [`Display`](fmt::Display) describes what happened and, for a child
 /// process, its exit status and its last lines on stderr.

@@ -43,13 +43,12 @@ pub trait Link: fmt::Debug + Send + Sync + 'static {
     /// polled. Dropping the call sends a cancellation.
     fn request_with(&self, method: MethodName, params: Option<Vec<u8>>, extras: Extras) -> Call;
 
-    /// Returns the origin of the request that this link belongs to. Default: a remote peer about
-    /// which nothing is known.
+    /// Returns the origin of the request to which this link belongs. Default: an unknown remote peer.
     fn origin(&self) -> RequestOrigin<'_> {
         RequestOrigin::remote()
     }
 
-    /// Returns the bytes of the messages that wait because the peer does not read, as far as the transport knows. Default: 0.
+    /// Returns the number of bytes in messages that wait because the peer does not read, if the transport knows it. Default: 0.
     fn queued_bytes(&self) -> usize {
         0
     }
@@ -81,12 +80,12 @@ impl dyn Link {
 pub struct Extras {
     /// HTTP headers that repeat arguments: name and encoded value.
     pub headers: Vec<(String, String)>,
-    /// Receives the id of the request.
+    /// The receiver of the request's id.
     pub id: Option<SentId>,
     /// How long a transport over HTTP waits for the response after it has sent the request;
     /// the time of an authorization is not included.
     pub response_timeout: Option<Duration>,
-    /// Set for requests of the stateless revision.
+    /// The data of a stateless request; `None` in session-based revisions.
     pub stateless: Option<StatelessRequest>,
     /// A value that is dropped when the request is written, or when the request is dropped before that. An example is the
     /// permit for the memory of the request: a pipe keeps the bytes of a request that was cancelled.
@@ -140,8 +139,8 @@ impl Extras {
     }
 }
 
-/// The id under which a request was last sent, which is set before the first byte is sent, and why
-/// the response is delayed.
+/// The id with which a request was last sent, and the reason why its response is delayed. The id is set before the first byte is
+/// sent.
 #[derive(Debug, Clone, Default)]
 pub struct SentId(Arc<Sent>);
 
@@ -152,7 +151,7 @@ struct Sent {
 }
 
 impl SentId {
-    /// Creates the id of a request that was not yet sent.
+    /// Creates the value for a request that was not sent yet.
     pub fn new() -> Self {
         Self::default()
     }
@@ -167,8 +166,8 @@ impl SentId {
         *lock(&self.0.problem) = problem;
     }
 
-    /// Returns the problem that delays the response, if the transport knows one. After a timeout, the
-    /// caller should name the problem in its error.
+    /// Returns the problem that delays the response, if the transport knows one. After a timeout, the caller should include the
+    /// problem in its error.
     pub fn problem(&self) -> Option<String> {
         lock(&self.0.problem).clone()
     }
@@ -188,7 +187,7 @@ impl SentId {
 pub enum Delivery {
     /// The notification is queued nevertheless; such notifications are rare.
     Always,
-    /// The notification is dropped (progress, log); a later one replaces it.
+    /// The notification is dropped, because a later one replaces it (progress, log).
     Lossy,
 }
 

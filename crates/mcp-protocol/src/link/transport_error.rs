@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Error of a transport: a connection could not be opened or closed, or a message not delivered.
+/// Error of a transport: a connection could not be opened or closed, or a message could not be delivered.
 #[derive(Debug)]
 pub struct TransportError {
     message: String,

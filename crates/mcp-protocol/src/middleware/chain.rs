@@ -29,7 +29,7 @@ pub struct Layers {
 enum End {
     /// The server, without an allocation.
     Server(Arc<dyn Receive>, Exchange, Option<RequestMeta>),
-    /// In a mutex, which makes it `Sync`: it is called once.
+    /// A function that is called once. The mutex makes it `Sync`.
     Other(Mutex<Box<dyn FnOnce(Request) -> Responding + Send>>),
 }
 
@@ -115,7 +115,7 @@ impl Layers {
         })
     }
 
-    /// Returns these layers and, inside of them, `inner`.
+    /// Returns these layers, with `inner` inside of them.
     pub(crate) fn and(&self, inner: &Self) -> Self {
         Self {
             all: self.all.iter().chain(&*inner.all).cloned().collect(),
@@ -228,7 +228,8 @@ impl fmt::Debug for Layers {
     }
 }
 
-/// Takes the next position: from the front for inbound messages, from the back for outbound ones.
+/// Returns the next middleware, and removes it from the remaining ones: from the front for inbound messages, from the back for
+/// outbound messages.
 fn take(rest: &mut Range<usize>, direction: Direction) -> Option<usize> {
     match direction {
         Direction::Inbound => rest.next(),
@@ -236,14 +237,15 @@ fn take(rest: &mut Range<usize>, direction: Direction) -> Option<usize> {
     }
 }
 
-/// The middleware that a request has not passed yet. It is stored in the request, so that middleware moves one pointer.
+/// The middleware that a request has not passed yet. This list is stored in the request, so that middleware moves only one
+/// pointer.
 pub(super) struct ChainRest {
     layers: Layers,
     positions: Range<usize>,
     end: End,
 }
 
-/// The permission to pass a request on, once.
+/// The right to pass a request on, once.
 pub struct Next {
     _private: (),
 }
@@ -265,7 +267,8 @@ impl Next {
     }
 }
 
-/// Passes a request to its receiver behind the middleware. Separate from [`Next::run`], which each layer calls.
+/// Passes a request to its receiver behind the middleware. This function is separate from [`Next::run`] because every layer calls
+/// [`Next::run`].
 #[inline(never)]
 fn end(mut request: Request) -> Responding {
     let Some(ChainRest { layers, end, .. }) = request.take_rest() else {
@@ -295,7 +298,7 @@ impl fmt::Debug for Next {
     }
 }
 
-/// The permission to pass a notification on, once.
+/// The right to pass a notification on, once.
 pub struct NextNotification<'a> {
     layers: &'a Layers,
     rest: Range<usize>,

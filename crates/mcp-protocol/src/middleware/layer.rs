@@ -50,14 +50,14 @@ pub trait Middleware: Send + Sync + 'static {
         next.run(notification);
     }
 
-    /// Returns the work of a blocking handler, or a function around it. Called where the request is
-    /// handled; the work runs on another thread. Default: the work.
+    /// Returns the work of a blocking handler, or a function around it. This method is called on the task that handles the
+    /// request; the work runs on another thread. Default: returns the work unchanged.
     fn blocking(&self, work: BlockingWork) -> BlockingWork {
         work
     }
 
-    /// Returns the handler of a call that continues as a task, or a future around it. Called where
-    /// the request is handled; the future runs in the background. Default: the handler.
+    /// Returns the handler of a call that continues as a task, or a future around it. This method is called on the task that
+    /// handles the request; the future runs in the background. Default: returns the handler unchanged.
     fn background(&self, handler: BoxFuture<'static, Outcome>) -> BoxFuture<'static, Outcome> {
         handler
     }

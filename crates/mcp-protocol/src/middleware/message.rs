@@ -33,8 +33,8 @@ pub struct Request(Box<MessageParts>);
 /// outbound request has no response.
 pub struct Response(Box<MessageParts>);
 
-/// The parts of a request and of its response. They share one allocation, because each middleware
-/// moves both several times.
+/// The parts of a request and of its response. They share one allocation, because each middleware moves the request and the
+/// response several times.
 #[derive(Default)]
 struct MessageParts {
     is_outbound: bool,
@@ -42,9 +42,9 @@ struct MessageParts {
     /// The id of an outbound request, after it was sent.
     sent: Option<SentId>,
     method: MethodName,
-    /// Empty if there are no params.
+    /// The params as JSON text; empty if there are no params.
     params: String,
-    /// Where the members of `params` are, until they are replaced.
+    /// The positions of the members of `params`, until the params are replaced.
     positions: MemberPositions,
     revision: Option<Revision>,
     link: Option<Arc<dyn Link>>,
@@ -66,7 +66,7 @@ impl Content {
     }
 }
 
-/// Maximum capacity of the params whose memory a thread keeps for its next request.
+/// Maximum capacity of a params buffer that a thread keeps for its next request.
 const MAX_KEPT_BYTES: usize = 4 << 10;
 
 thread_local! {
@@ -75,7 +75,7 @@ thread_local! {
 }
 
 impl MessageParts {
-    /// Returns empty parts, in memory that this thread has kept if there is some.
+    /// Returns empty parts, in the memory that this thread has kept, if any.
     fn empty() -> Box<Self> {
         let kept = KEPT.try_with(Cell::take).ok().flatten();
         kept.unwrap_or_default()
@@ -141,13 +141,13 @@ impl Request {
         Self(parts)
     }
 
-    /// Sets the rest of the way.
+    /// Sets the middleware that the request has not passed yet.
     #[inline]
     pub(super) fn set_rest(&mut self, rest: ChainRest) {
         self.0.rest = Some(rest);
     }
 
-    /// Returns the rest of the way, until the end was reached.
+    /// Returns the middleware that the request has not passed yet; `None` after the request has reached the end.
     pub(super) fn chain_rest(&mut self) -> Option<&mut ChainRest> {
         self.0.rest.as_mut()
     }
@@ -208,7 +208,7 @@ impl Request {
         &self.0.method
     }
 
-    /// Returns the JSON text of the params; `None` if there are none.
+    /// Returns the JSON text of the params; `None` if the message has no params.
     pub fn params(&self) -> Option<&str> {
         let params = &*self.0.params;
         (!params.is_empty()).then_some(params)
@@ -272,17 +272,17 @@ impl fmt::Debug for Request {
 }
 
 impl Response {
-    /// Creates the response to a request that is gone.
+    /// Creates the response to a request that no longer exists.
     pub(super) fn new(content: Content) -> Self {
         Request(MessageParts::empty()).respond(content)
     }
 
-    /// Returns the content, which each response has.
+    /// Returns the content of the response.
     pub(super) fn content(&self) -> Option<&Content> {
         self.0.response.as_ref()
     }
 
-    /// Takes the content, which each response has.
+    /// Removes the content from the response and returns it.
     #[inline]
     pub(super) fn take_content(&mut self) -> Option<Content> {
         self.0.response.take()
@@ -294,8 +294,8 @@ impl Response {
     }
 }
 
-/// A notification that passes the middleware: of the protocol, of an extension, progress, or a log
-/// message. Cancellations do not pass the middleware: they drop the future of the cancelled request.
+/// A notification that passes the middleware, also progress, log messages and notifications of extensions. Cancellations do not
+/// pass the middleware: they drop the future of the cancelled request.
 #[derive(Debug, Clone)]
 pub struct Notification<'a> {
     pub(crate) direction: Direction,
@@ -315,7 +315,7 @@ impl Notification<'_> {
         &self.method
     }
 
-    /// Returns the JSON text of the params; `None` if there are none.
+    /// Returns the JSON text of the params; `None` if the message has no params.
     pub fn params(&self) -> Option<&str> {
         self.params.as_deref()
     }

@@ -1,9 +1,8 @@
 //! Middleware: code around the requests and notifications of one side, in both directions.
 //!
-//! [`Middleware`] sees messages after they are parsed and before they are written, on every
-//! transport and revision. A server or client passes its middleware as [`Layers`] to this crate.
-//! The first one added is the outermost: it sees inbound messages first and outbound messages last.
-//! Responses pass in the opposite order.
+//! [`Middleware`] receives messages after they are parsed and before they are written, on every transport and revision. A server
+//! or client passes its middleware as [`Layers`] to this crate. The first middleware added is the outermost: it receives inbound
+//! messages first and outbound messages last. Responses pass in the opposite order.
 
 mod chain;
 mod layer;

@@ -49,7 +49,7 @@ impl Response {
         self.result_text().map(|text| decode(&text))
     }
 
-    /// Returns the error, if the response is one.
+    /// Returns the error, if the response is an error.
     pub fn as_error(&self) -> Option<&ErrorObject> {
         match self.content()? {
             Content::Outcome(Err(error)) => Some(error),
@@ -57,7 +57,7 @@ impl Response {
         }
     }
 
-    /// Returns why an outbound request has no response, for example because the connection ended.
+    /// Returns the reason why an outbound request has no response, for example that the connection ended.
     pub fn as_failure(&self) -> Option<&CallError> {
         match self.content()? {
             Content::Failed(error) => Some(error),
@@ -100,7 +100,8 @@ impl Response {
         }
     }
 
-    /// Converts the response of an inbound request. Always inlined, because an outcome is large: each call saves a copy of it.
+    /// Converts the response of an inbound request. Always inlined, which saves a copy of the outcome, because an outcome is
+    /// large.
     #[inline(always)]
     pub(crate) fn into_outcome(mut self) -> Outcome {
         let outcome = match self.take_content() {

@@ -17,9 +17,8 @@ use crate::sync::lock;
 
 /// A tower layer as middleware around requests, for example a time limit or a limit of concurrency.
 ///
-/// The layer is applied once; each request uses a clone of its service, so that limits count all
-/// requests. An error of the service becomes an internal error with its text. Notifications pass
-/// unchanged.
+/// The layer is applied once; each request uses a clone of its service, so that limits count all requests. An error of the
+/// service becomes an internal error with the same text. Notifications pass unchanged.
 ///
 /// ```
 /// use mcp_protocol::middleware::TowerMiddleware;
@@ -49,7 +48,7 @@ impl<S> TowerMiddleware<S> {
 pub struct PassingRequest {
     /// The request.
     pub request: Request,
-    /// The permission to pass it on.
+    /// The right to pass the request on.
     pub next: Next,
 }
 

@@ -87,7 +87,7 @@ impl Transport for LayeredTransport {
 struct LayeredInbound {
     layers: Layers,
     inner: Arc<dyn Inbound>,
-    /// Kept for `inner`, which holds a weak link.
+    /// The link. It is stored here because `inner` holds only a weak link.
     link: OnceLock<Arc<dyn Link>>,
     revision: Arc<OnceLock<Revision>>,
     ends: Arc<SessionEnds>,

@@ -75,8 +75,7 @@ pub(crate) struct ClientIdentityCache(OnceLock<Box<Slots>>);
 struct Slots {
     hasher: RandomState,
     entries: [Mutex<Option<Entry>>; SLOTS],
-    /// The slot that was found last. It is tried first, without a hash: most servers have few
-    /// clients.
+    /// The slot of the last hit. It is compared first, without computing a hash, because most servers have few clients.
     last: AtomicUsize,
 }
 

@@ -33,8 +33,8 @@ pub enum ProbeOutcome<'a> {
     TimedOut,
     /// The connection was closed.
     Closed,
-    /// The server was reached, and its response says nothing about the revision, such as an HTTP
-    /// status about load. `server/discover` has no effect, so `initialize` is tried.
+    /// The server was reached, and its response says nothing about the revision, such as an HTTP status about load.
+    /// `server/discover` may have reached no MCP server, so the client tries `initialize`.
     Inconclusive,
 }
 
@@ -105,9 +105,9 @@ impl Probe {
         }
     }
 
-    /// Returns the step after `initialize` was rejected. A slow server may have answered the probe
-    /// late: if the error shows that the server is stateless, `server/discover` is sent once more. Returns
-    /// `None` if the error must be reported.
+    /// Returns the step after `initialize` was rejected. A stateless server may have been too slow to answer the probe in time.
+    /// If the error shows that the server is stateless, `server/discover` is sent once more. Returns `None` if the error must be
+    /// reported.
     pub fn reconsider(&mut self, error: &ErrorObject) -> Option<ProbeStep> {
         let revision = self.common(true, &supported(error)?)?;
         (!std::mem::replace(&mut self.reconsidered, true)).then_some(ProbeStep::Ask(revision))

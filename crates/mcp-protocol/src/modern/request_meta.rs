@@ -246,9 +246,9 @@ pub fn missing_request_meta(served: &[Revision]) -> ErrorObject {
     ))
 }
 
-/// Returns the error for a request in a stateless revision that is not served. A server that has only session-based revisions
-/// does not know `server/discover`: every client then sends `initialize`, which some clients do not do after other
-/// errors.
+/// Returns the error for a request in a stateless revision that is not served. If a server has only session-based revisions, the
+/// error says that it does not know `server/discover`. Every client then sends `initialize`; after other errors, some clients do
+/// not.
 fn not_served(request: &Request<'_>, version: &str, served: &[Revision]) -> ErrorObject {
     let has_stateless = served.iter().any(|revision| revision.is_stateless());
     match &*request.method {

@@ -15,9 +15,9 @@ use crate::{Answer, CallError, Closed, Extras, Kept, MethodName, SentId};
 pub(super) struct MuxCall {
     mux: Arc<Mux>,
     method: MethodName,
-    /// Receives the id of the request.
+    /// The receiver of the request's id.
     sent_id: Option<SentId>,
-    /// Kept until the request is written.
+    /// A value that is kept until the request is written.
     kept: Option<Kept>,
     stage: Stage,
 }
@@ -84,8 +84,8 @@ impl Future for MuxCall {
 }
 
 impl Drop for MuxCall {
-    /// Sends a cancellation, unless the response was received. `initialize` must not be cancelled,
-    /// and a server that does not answer `server/discover` may not know cancellations.
+    /// Sends a cancellation, unless the response was received. Sends none for `initialize`, which must not be cancelled, and for
+    /// `server/discover`: a server that does not answer it may not know cancellations.
     fn drop(&mut self) {
         let Stage::Sent(id) = self.stage else {
             return;

@@ -1,11 +1,11 @@
-//! Requests whose origin is not that of their connection.
+//! Requests with another origin than their connection.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::{Call, Caller, Closed, Delivery, Extras, Link, MethodName, RequestOrigin};
 
-/// The link of requests that arrived on behalf of another caller than the connection.
+/// The link of requests that arrived on behalf of another caller than the caller of the connection.
 pub(super) struct CallerLink {
     pub(super) connection: Arc<dyn Link>,
     pub(super) caller: Caller,

@@ -124,14 +124,14 @@ impl Mux {
 
     /// Handles one frame, without its newline.
     ///
-    /// Responses that are ready are queued when this returns. A handler that is pending after one
-    /// poll is passed to `spawn`. After the end of the connection this does nothing.
+    /// When this method returns, responses that are ready are queued. A handler that is pending after one poll is passed to
+    /// `spawn`. After the end of the connection, this method does nothing.
     pub fn receive(self: &Arc<Self>, frame: &[u8], spawn: &mut dyn FnMut(PendingHandler)) {
         self.receive_on(None, frame, spawn);
     }
 
-    /// Handles one frame like [`receive`](Self::receive), if it arrived on behalf of another caller than the
-    /// connection: the origin of its requests is `caller`.
+    /// Handles one frame like [`receive`](Self::receive), if the frame arrived on behalf of another caller than the caller of the
+    /// connection. The origin of its requests is `caller`.
     pub fn receive_for(
         self: &Arc<Self>,
         caller: Caller,
@@ -185,7 +185,7 @@ impl Mux {
     /// Handles a frame that was too long to be read; `head` is its start, and
     /// `setting` names the setting that contains the limit.
     ///
-    /// If the head contains the id, the error response has it, and a response fails its call at once.
+    /// If the head contains the id, the error response has this id. If the frame was a response, its call fails at once.
     pub fn too_long(&self, head: &[u8], limit: usize, setting: &str) {
         self.unreadable(head, &ParseError::too_long(head, limit, setting), None);
     }
@@ -319,7 +319,7 @@ impl Mux {
         self.incoming.forget(exchange);
     }
 
-    /// Swaps the queued bytes, whole frames that each end with a newline, into the empty `spare`.
+    /// Moves the queued bytes into the empty `spare`. They are whole frames that each end with a newline.
     ///
     /// Returns `Ready(true)` if there are bytes to write, and `Ready(false)` if the connection is
     /// closed and all bytes were taken.
@@ -339,7 +339,7 @@ impl Mux {
         self.outgoing.close(reason);
     }
 
-    /// Fails a request of this side that could not be delivered. Returns `false` if it is not waiting.
+    /// Fails a request of this side that could not be delivered. Returns `false` if no request with this id is waiting.
     pub fn fail(&self, id: &RequestId, error: crate::CallError) -> bool {
         self.outgoing.complete(id, Err(error))
     }

@@ -20,7 +20,7 @@ struct State {
     bytes: Vec<u8>,
     /// Number of bytes that the writer has taken and not yet written.
     writing: usize,
-    /// What is kept with frames; `None` until the first one.
+    /// The values that are kept with frames; `None` until there is one.
     kept: Option<Box<KeptValues>>,
     closed: bool,
     writer: Option<Waker>,
@@ -147,8 +147,8 @@ impl Outbox {
     }
 }
 
-/// The responses of one batch, shared by its requests. The array is queued when the last request
-/// drops it.
+/// The responses of one batch, shared by its requests. The responses are queued as one array when the last request drops its
+/// share.
 pub(super) struct BatchState {
     outbox: Weak<Outbox>,
     answers: Mutex<Vec<u8>>,

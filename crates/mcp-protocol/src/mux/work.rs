@@ -73,8 +73,8 @@ impl ResponseGuard {
             .push(|out| write_notification(out, method::NOTIFICATIONS_CANCELLED, params));
     }
 
-    /// Rejects a request whose id is in use. The error has no id; otherwise the peer would take it
-    /// for the response to the other request.
+    /// Rejects a request whose id is in use. The error has no id; otherwise the peer would mistake it for the response to the
+    /// other request.
     pub(super) fn abandon(&mut self, error: &ErrorObject) {
         self.done = true;
         self.exchange.settle();
@@ -128,8 +128,8 @@ impl Run {
         }
     }
 
-    /// Polls the handler once and returns the run if it is still pending. The poll registers no waker;
-    /// the executor polls the run again at once.
+    /// Polls the handler once, and returns it if it is still pending. The poll registers no waker; the executor polls the handler
+    /// again at once.
     pub(super) fn poll_once(mut self) -> Option<Self> {
         match self
             .handler

@@ -8,10 +8,9 @@ use crate::sync::lock;
 
 /// The scopes that the verified token of a request grants.
 ///
-/// The authentication layer attaches the grant to the request. A server that needs a scope
-/// [demands](Self::demand) it. Afterwards the authentication layer reads the scope that was
-/// [missing](Self::missing) and sends a challenge to the client. Cloning shares the scopes and the
-/// missing scope.
+/// The authentication layer attaches the grant to the request. A server that needs a scope calls [`demand`](Self::demand).
+/// Afterwards, the authentication layer reads the [missing](Self::missing) scope, and sends a challenge to the client. Cloning
+/// shares the scopes and the missing scope.
 ///
 /// Specification: [scope challenges][spec].
 ///
@@ -31,8 +30,8 @@ impl Grant {
         }
     }
 
-    /// Returns the same scopes without a record of the missing scope: for a request in a batch,
-    /// whose response cannot be replaced by a challenge.
+    /// Returns the same scopes without a record of the missing scope. This is for a request in a batch, because a challenge
+    /// cannot replace the response of such a request.
     #[must_use]
     pub fn unanswered(&self) -> Self {
         Self {
@@ -75,7 +74,7 @@ impl Grant {
         covered
     }
 
-    /// Returns the first scope that was demanded and not granted, with all its words.
+    /// Returns all words of the first scope that was demanded and not granted.
     pub fn missing(&self) -> Option<String> {
         lock(self.missing.as_ref()?).clone()
     }
@@ -110,7 +109,7 @@ impl Caller {
         }
     }
 
-    /// Creates a remote caller without a principal or a grant. It may use everything that needs no scope.
+    /// Creates a remote caller without a principal or a grant. This caller may use everything that needs no scope.
     pub fn remote() -> Self {
         Self::default()
     }

@@ -19,11 +19,11 @@ pub fn no_authentication() -> ErrorObject {
     )
 }
 
-/// The member of an error's data with the scopes that the request needs.
+/// The member of an error's data that contains the scopes that the request needs.
 pub const REQUIRED_SCOPES: &str = "requiredScopes";
 
 /// Creates the error for a request without `scope`, which has one or more words. `item` needs the scope, for example
-/// `tool "add"`. The data of the error has the words as [`REQUIRED_SCOPES`], so that clients need not read the message.
+/// `tool "add"`. The data of the error contains the words in [`REQUIRED_SCOPES`], so that clients need not read the message.
 pub fn missing_scope(item: impl fmt::Display, scope: &str) -> ErrorObject {
     let words: Vec<&str> = scope.split_whitespace().collect();
     ErrorObject::invalid_request(format!("{item} needs the scope {scope:?}"))
@@ -44,8 +44,8 @@ pub struct RequestOrigin<'a> {
 
 /// Transport-specific facts about a request, created when a handler first reads them.
 pub trait TransportFacts: Send + Sync {
-    /// Returns the facts; for HTTP, `http::request::Parts` of an inbound request, and the `http::Uri` of
-    /// the server for an outbound one.
+    /// Returns the facts. For HTTP, they are the `http::request::Parts` of an inbound request, or the `http::Uri` of the server
+    /// for an outbound request.
     fn facts(&self) -> &(dyn Any + Send + Sync);
 
     /// Returns a header of the HTTP request that carries the message, if its value is text.
@@ -54,7 +54,7 @@ pub trait TransportFacts: Send + Sync {
         None
     }
 
-    /// Returns what is known about the network connection. Default: nothing.
+    /// Returns the known properties of the network connection. Default: nothing.
     fn network(&self) -> Option<Network> {
         None
     }
@@ -108,7 +108,7 @@ impl Network {
 }
 
 impl<'a> RequestOrigin<'a> {
-    /// Creates the origin of a remote peer without a principal or a grant. It may use everything that needs no scope.
+    /// Creates the origin of a remote peer without a principal or a grant. The peer may use everything that needs no scope.
     pub fn remote() -> Self {
         Self {
             principal: None,
@@ -157,7 +157,7 @@ impl<'a> RequestOrigin<'a> {
         self.facts?.header(name)
     }
 
-    /// Returns what is known about the network connection.
+    /// Returns the known properties of the network connection.
     pub fn network(&self) -> Option<Network> {
         self.facts?.network()
     }
@@ -189,12 +189,11 @@ impl fmt::Debug for RequestOrigin<'_> {
     }
 }
 
-/// The verified identity on whose behalf a request came: an opaque key, equal for the same issuer,
-/// subject and client, and different otherwise.
+/// The verified identity on whose behalf a request came: an opaque key, which is equal for the same issuer, subject and client,
+/// and different otherwise.
 ///
-/// A session belongs to the principal that opened it. A user with two clients has two principals.
-/// Store data of a user under [`user`](Self::user), which is the same for both. Principals are
-/// compared by their key. Cloning shares the texts.
+/// A session belongs to the principal that opened it. A user with two clients has two principals. Store data of a user under
+/// [`user`](Self::user), which is the same for both clients. Principals are compared by their key. Cloning shares the texts.
 #[derive(Clone)]
 pub struct Principal {
     key: Arc<str>,
@@ -211,7 +210,7 @@ impl Principal {
         }
     }
 
-    /// Sets the key of the user, which all clients of the user have in common.
+    /// Sets the key of the user, which is the same for all clients of the user.
     #[must_use]
     pub fn with_user(mut self, user: impl Into<Arc<str>>) -> Self {
         self.user = Some(user.into());

@@ -21,8 +21,8 @@ pub type Outcome = Result<Payload, ErrorObject>;
 pub enum Payload {
     /// `{}`.
     Empty,
-    /// The result of a tool call, with its result metadata. A separate variant because tool calls are
-    /// the most frequent requests: it needs no box.
+    /// The result of a tool call, with its result metadata. This variant is separate, and needs no box, because tool calls are
+    /// the most frequent requests.
     CallTool(CallToolResult, Option<Arc<ResultMeta>>),
     /// A result that is serialized once and sent many times, such as a list.
     Shared(SharedText),
@@ -126,8 +126,8 @@ fn or_empty(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Result<(), se
     }
 }
 
-/// A JSON object on one line that is serialized once and sent many times, such as a list. It has none
-/// of the members that [`ResultMeta`] adds.
+/// A JSON object on one line that is serialized once and sent many times, such as a list. The object has none of the members that
+/// [`ResultMeta`] adds.
 ///
 /// Result metadata is written before the members of the object. Two responses with the same text
 /// therefore differ only before the [tail](Self::tail), which a transport can send without a copy.

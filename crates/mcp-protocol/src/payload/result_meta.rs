@@ -91,8 +91,8 @@ impl ResultMeta {
         }
     }
 
-    /// Adds the missing members to the JSON object in `out` from `start` to the end. Existing members
-    /// are not changed. `plain` means that the object has none of the members.
+    /// Adds the missing members to the JSON object in `out` from `start` to the end. Existing members are not changed. If
+    /// `plain`, the object has none of these members.
     pub fn apply(&self, out: &mut Vec<u8>, start: usize, plain: bool) {
         let text = out.get(start..).unwrap_or_default();
         if !(text.starts_with(b"{") && text.ends_with(b"}")) {

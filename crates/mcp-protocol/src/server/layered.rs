@@ -15,7 +15,7 @@ pub(super) struct Layered {
     /// The session itself, which handles the messages behind the middleware.
     this: Weak<ServerSession>,
     pub(super) revision: Arc<OnceLock<Revision>>,
-    /// Kept for the session, which holds a weak link.
+    /// The link. It is stored here because the session holds only a weak link.
     pub(super) link: OnceLock<Arc<dyn Link>>,
     ends: SessionEnds,
 }

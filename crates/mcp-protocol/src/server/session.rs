@@ -25,7 +25,7 @@ pub struct ServerSession {
     service: Arc<dyn Service>,
     session: Arc<Session>,
     stateless_server: StatelessServer,
-    /// Set if no state is kept between requests.
+    /// Whether the transport keeps no state between requests.
     stateless: bool,
     layered: Option<Layered>,
 }
@@ -68,9 +68,9 @@ impl ServerSession {
     /// Creates a session for a transport that keeps no state between requests. Any number of clients
     /// may share it.
     ///
-    /// With a revision, the session is open and handles every request except `initialize`. Without
-    /// one, it handles only `initialize`. Features that need state per client are not declared: log
-    /// levels, subscriptions, list changes. There are no requests to the client.
+    /// With a revision, the session is open and handles every request except `initialize`. Without a revision, the session
+    /// handles only `initialize`. The session does not declare features that need state per client: log levels, subscriptions,
+    /// list changes. It sends no requests to the client.
     pub fn stateless(service: Arc<dyn Service>, revision: Option<Revision>) -> Arc<Self> {
         let this = Self::create(service, true);
         if let Some(revision) = revision {
@@ -90,8 +90,8 @@ impl ServerSession {
         this
     }
 
-    /// Creates a session that was initialized in another process. Its memory is charged to `owner`. The transport connects
-    /// the session with [`Inbound::opened`] and then calls [`reopen`](Self::reopen).
+    /// Creates a session that was initialized in another process. The memory of the session is charged to `owner`. The transport
+    /// connects the session with [`Inbound::opened`] and then calls [`reopen`](Self::reopen).
     ///
     /// # Errors
     /// The server does not serve the revision, or has no room for the subscriptions.

@@ -82,8 +82,8 @@ impl StatelessServer {
         )
     }
 
-    /// Returns the session of a notification with request metadata, which belongs to no session; `link`
-    /// is that of its connection.
+    /// Returns the session of a notification with request metadata, which belongs to no session; `link` is the link of its
+    /// connection.
     pub(crate) fn session_of(
         &self,
         service: &dyn Service,
@@ -167,7 +167,7 @@ impl CachedFacts {
     }
 }
 
-/// Adds result metadata to the outcome, in place: an outcome is large.
+/// Adds result metadata to the outcome. Changes it in place, because an outcome is large.
 fn add_result_meta(reply: &mut Reply, meta: Arc<ResultMeta>) {
     let add = move |outcome: &mut Outcome| {
         if let Ok(payload) = outcome {

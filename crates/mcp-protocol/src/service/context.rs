@@ -22,12 +22,11 @@ pub struct RequestContext {
     pending: Option<Arc<PendingInput>>,
     /// The key of the next input request.
     key: Option<Arc<str>>,
-    /// Set if the client should answer server requests as tasks; the inner value is their time to
-    /// live.
+    /// `Some` if the client should answer server requests as tasks. The inner value is the time to live of these tasks.
     delegated: Option<Option<Duration>>,
     /// The middleware for messages on the link of the exchange.
     layers: Option<Layers>,
-    /// Whether the link of the exchange passes the middleware already.
+    /// Whether messages on the link of the exchange already pass the middleware.
     is_link_layered: bool,
 }
 
@@ -115,8 +114,8 @@ impl RequestContext {
         }
     }
 
-    /// Returns the same context, whose server requests the client answers as tasks if it supports
-    /// that (2025-11-25); `ttl` is the requested time to live. For other clients and revisions nothing changes.
+    /// Returns the same context, but requests that the client answers server requests as tasks (2025-11-25). `ttl` is the
+    /// requested time to live. This has no effect on clients that do not support it, or in other revisions.
     #[must_use]
     pub fn as_task(&self, ttl: Option<Duration>) -> Self {
         Self {
@@ -185,9 +184,9 @@ impl RequestContext {
         self.exchange.link().origin().has_scope(scope)
     }
 
-    /// Returns whether the request is granted `scope`, one or more words. Over stdio every scope is
-    /// granted; over HTTP, the scopes of the verified token. If the scope is missing, the transport
-    /// challenges the client, unless a response was already started.
+    /// Returns whether the request is granted `scope`, one or more words. Over stdio, every scope is granted. Over HTTP, the
+    /// scopes of the verified token are granted. If the scope is missing, the transport challenges the client, unless a response
+    /// was already started.
     pub fn permits(&self, scope: &str) -> bool {
         self.exchange.link().origin().permits(scope)
     }
@@ -195,7 +194,7 @@ impl RequestContext {
     /// Checks that the request is granted `scope`, as [`permits`](Self::permits), for `item`, such as `tool "add"`.
     ///
     /// # Errors
-    /// The request lacks the scope, or the server has no authentication layer. The error is the one for the client.
+    /// The request lacks the scope, or the server has no authentication layer. The error is meant for the client.
     pub fn require_scope(&self, item: impl fmt::Display, scope: &str) -> Result<(), ErrorObject> {
         if self.permits(scope) {
             return Ok(());
@@ -219,16 +218,16 @@ impl RequestContext {
         self.exchange.is_running() && self.exchange.link().release(retry)
     }
 
-    /// Lets another process of the same server respond: the transport sends the request to `address`, an `http` URL, and
-    /// passes its response on. Returns whether the transport does that. The handler should then return an error for the
-    /// client: it is sent if the other process cannot be reached, or if the handler has sent a message before.
+    /// Lets another process of the same server respond: the transport sends the request to `address`, an `http` URL, and passes
+    /// its response on. Returns whether the transport does that. The handler should then return an error for the client. The
+    /// transport sends this error if the other process cannot be reached, or if the handler has already sent a message.
     ///
-    /// Returns `false`, and nothing changes, if the endpoint has no `ServerOptions::with_forwarding`, the request was
-    /// forwarded already, a response was started, or the request does not belong to the stateless revision; and over
-    /// stdio.
+    /// Returns `false` and changes nothing in these cases: the transport is stdio; the endpoint has no
+    /// `ServerOptions::with_forwarding`; the request was already forwarded; a response was already started; or the request does
+    /// not belong to the stateless revision.
     ///
-    /// The forwarded request has all headers of the client, also `Authorization`. An address from the client must
-    /// therefore be authenticated, for example as a part of an encrypted `requestState`.
+    /// The forwarded request contains all headers of the client, also `Authorization`. If the client sends the address, the
+    /// address must therefore be authenticated, for example as a part of an encrypted `requestState`.
     pub fn forward(&self, address: &str) -> bool {
         self.exchange.is_running() && self.exchange.link().forward(address)
     }
@@ -238,9 +237,9 @@ impl RequestContext {
         self.exchange.cancelled()
     }
 
-    /// Sends a progress notification; returns whether it was sent. It is sent only if the peer gave
-    /// a token, the request is running, `progress` is above the last value, and the rate limit
-    /// allows it. The step that reaches `total` is not rate limited.
+    /// Sends a progress notification; returns whether it was sent. It is sent only if the peer gave a token, the request is
+    /// running, `progress` is above the last value, and the rate limit allows it. The rate limit does not apply to the step that
+    /// reaches `total`.
     ///
     /// Specification: [progress](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/progress).
     pub fn progress(

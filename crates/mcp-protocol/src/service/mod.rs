@@ -76,8 +76,8 @@ pub trait Service: Send + Sync + 'static {
         None
     }
 
-    /// Returns whether the operator gave the key of [`sign`](Self::sign) to the server, so that data without a valid code are not
-    /// from a process of the server. Default: `false`, the key is unknown to other processes.
+    /// Returns whether the operator has set the key of [`sign`](Self::sign). If so, all processes of the server have this key,
+    /// and data without a valid code do not come from any of them. Default: `false`; other processes do not know the key.
     #[doc(hidden)]
     fn has_shared_key(&self) -> bool {
         false

@@ -12,7 +12,7 @@ use crate::task::keep;
 /// The state of a session that was initialized: everything that another process needs to answer the
 /// requests of its client.
 ///
-/// It contains no running requests, no cached roots and no values of handlers.
+/// The state contains no running requests, no cached roots and no values of handlers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionState {
     #[serde(with = "keep::revision")]
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
     use crate::{Budget, Owner, Reply, RequestContext, ServerFacts, ServerSession, Service};
 
-    /// A server with log levels and subscriptions, and room for two short URIs of all sessions.
+    /// A server with log levels and subscriptions. Its limit for all sessions together has room for two short URIs.
     struct Server(Budget);
 
     impl Service for Server {

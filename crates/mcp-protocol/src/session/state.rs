@@ -25,7 +25,7 @@ use crate::{
 
 /// Maximum number of resource subscriptions of one session.
 const MAX_SUBSCRIPTIONS: usize = 1_024;
-/// Maximum size of their URIs in total, in bytes.
+/// Maximum total size of the URIs of these subscriptions, in bytes.
 const MAX_SUBSCRIBED_BYTES: usize = 64 << 10;
 /// Memory of a subscription besides the text of its URI: its slot in the set, and the overhead of the allocation.
 const SUBSCRIPTION: usize = 128;
@@ -61,7 +61,7 @@ pub struct Session {
     tasks: Mutex<TokenBucket>,
     roots: Mutex<Roots>,
     pub(crate) subscriptions: Mutex<Subscriptions>,
-    /// The limit on the memory of subscriptions and roots; not set for the session object of a single request.
+    /// The limit on the memory of subscriptions and roots; `None` for the session object of a single request.
     pub(crate) budget: OnceLock<Budget>,
     values: OnceLock<Box<Mutex<Values>>>,
     /// The number of changes of the state that [`SessionState`] contains.
@@ -90,7 +90,7 @@ pub(crate) struct Subscriptions {
 #[derive(Debug)]
 pub(crate) struct Agreed {
     pub(crate) revision: Revision,
-    /// `None` for a client without a description, to save memory.
+    /// The client identity; `None` for a client without a description, to save memory.
     pub(crate) client: Option<Arc<ClientIdentity>>,
     pub(crate) principal: Option<Principal>,
     pub(crate) offers: Offers,
@@ -277,8 +277,8 @@ impl Session {
         lock(&self.tasks).take(1.0, TASK_RATE, now).is_ok()
     }
 
-    /// Returns the value of type `T` that belongs to this session, and creates it with `init` on the
-    /// first call. It is dropped with the session; on the stateless revision, with the request.
+    /// Returns the value of type `T` that belongs to this session, and creates it with `init` on the first call. The value is
+    /// dropped with the session or, on the stateless revision, with the request.
     pub fn value<T: Send + Sync + 'static>(&self, init: impl FnOnce() -> T) -> Arc<T> {
         let values = self.values.get_or_init(Box::default);
         let known = lock(values).get(&TypeId::of::<T>()).cloned();
@@ -354,8 +354,8 @@ impl Session {
         lock(&self.subscriptions).uris.contains(uri)
     }
 
-    /// Returns the cached roots, if the client declared change notifications for roots, and a counter
-    /// for [`remember_roots`](Self::remember_roots).
+    /// Returns the cached roots, and a counter for [`remember_roots`](Self::remember_roots). Roots are cached only if the client
+    /// declared change notifications for roots.
     pub(crate) fn known_roots(&self) -> (Option<ListRootsResult>, u64) {
         let roots = lock(&self.roots);
         let known = roots.known.as_ref().map(|(known, _)| known.clone());

@@ -33,7 +33,7 @@ impl Task {
         self.lease.as_ref()
     }
 
-    /// Sets the lease. The time of the last change stays as it is.
+    /// Sets the lease. Does not change the time of the last change.
     ///
     /// # Errors
     /// The task has already ended.

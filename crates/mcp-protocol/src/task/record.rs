@@ -50,7 +50,7 @@ pub struct Task {
 pub struct TaskCall {
     /// The method.
     pub method: String,
-    /// The name of the tool or other target; empty if the method has none.
+    /// The name of the tool or other target; empty if the method has no target.
     pub target: String,
     /// The arguments of the tool, or the params of another method: a JSON object.
     #[serde(with = "keep::raw")]

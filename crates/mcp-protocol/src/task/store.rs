@@ -13,8 +13,8 @@ use crate::{BoxFuture, Principal};
 /// - A record is opaque: write it with serde as JSON. Beside it a store needs only
 ///   [`id`](Task::id), [`owner`](Task::owner), [`version`](Task::version),
 ///   [`expires`](Task::expires) and [`has_ended`](Task::has_ended), in separate columns or keys.
-/// - When a method completes without an error, its change is visible to every process that shares
-///   the store. A store with replicas waits for them, or reads from the replica that is written.
+/// - When a method completes without an error, its change is visible to every process that shares the store. A store with
+///   replicas waits until all replicas have the change, or reads from the replica that it writes.
 /// - If a future is dropped, its change may or may not have been made. Callers read the record again.
 /// - A store reads no clock. Expired records may be visible until [`sweep`](Self::sweep) or
 ///   [`create`](Self::create) removes them; callers check [`Task::is_expired`].
@@ -47,8 +47,8 @@ pub trait TaskStore: Send + Sync + 'static {
     /// [`Unavailable`](TaskStoreError::Unavailable).
     fn put(&self, task: Task) -> BoxFuture<'_, Result<Task, TaskStoreError>>;
 
-    /// Returns at most `limit` tasks of this owner in ascending order of their ids (as bytes),
-    /// starting with the first id greater than `after`. `None` is an owner like any other.
+    /// Returns at most `limit` tasks of this owner in ascending order of their ids (as bytes), starting with the first id greater
+    /// than `after`. The owner `None` is treated like any other owner.
     ///
     /// # Errors
     /// [`Unavailable`](TaskStoreError::Unavailable).
@@ -141,7 +141,7 @@ pub enum TaskStoreError {
         /// The limit as text: "1000 tasks of one owner".
         limit: String,
     },
-    /// The stored record is not the expected one.
+    /// The stored record differs from the expected record.
     Conflict,
     /// The store is not reachable or has failed. Clients never see this text.
     Unavailable(String),

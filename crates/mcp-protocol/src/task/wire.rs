@@ -44,8 +44,8 @@ impl Task {
         self.extension(None, true)
     }
 
-    /// Returns the JSON text, on one line, of the result that reports the creation of an extension task
-    /// instead of the result of the call.
+    /// Returns the JSON text, on one line, of the result that reports the creation of an extension task. It replaces the result
+    /// of the call.
     pub fn to_created(&self) -> String {
         self.extension(Some("task"), false)
     }

@@ -39,8 +39,7 @@ struct Run<'a> {
 enum Fail {
     /// At least one.
     Violations(Vec<Violation>),
-    /// The step limit was reached. Separate, because an undecided alternative must not count as a
-    /// mismatch.
+    /// The step limit was reached. This is a separate variant, because an undecided alternative must not count as a mismatch.
     Budget,
 }
 
@@ -271,7 +270,7 @@ fn compare(left: &Number, right: &Number) -> Option<Ordering> {
     }
 }
 
-/// Equality as in JSON Schema: 1 equals 1.0.
+/// Returns whether two values are equal as in JSON Schema: 1 equals 1.0.
 fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => {

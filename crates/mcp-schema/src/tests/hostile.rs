@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::{Origin, compile, fits, refusal};
 
-/// `levels` definitions, each of which names the next one twice.
+/// Returns a schema with `levels` definitions, each of which refers to the next definition twice.
 fn doubled(levels: usize) -> Value {
     let mut defs = serde_json::Map::new();
     for level in 0..levels {

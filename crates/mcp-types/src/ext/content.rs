@@ -176,21 +176,21 @@ impl SamplingMessage {
 }
 
 impl Prompt {
-    /// Returns the name for people: the title, else the name.
+    /// Returns the name for people: the title or, if it is absent, the name.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 }
 
 impl Resource {
-    /// Returns the name for people: the title, else the name.
+    /// Returns the name for people: the title or, if it is absent, the name.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 }
 
 impl ResourceTemplate {
-    /// Returns the name for people: the title, else the name.
+    /// Returns the name for people: the title or, if it is absent, the name.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }

@@ -19,7 +19,7 @@ impl CallToolResult {
         Self::text(text).with_is_error(true)
     }
 
-    /// Returns whether the call failed; absent means no.
+    /// Returns whether the call failed; `false` if the member is absent.
     pub fn is_error(&self) -> bool {
         self.is_error.unwrap_or(false)
     }
@@ -116,7 +116,7 @@ impl CallToolResult {
 }
 
 impl Tool {
-    /// Returns the name for people: the title, else the title in the annotations, else the name.
+    /// Returns the name for people: the title, otherwise the title in the annotations, otherwise the name.
     pub fn display_name(&self) -> &str {
         let annotated = self
             .annotations
@@ -127,22 +127,22 @@ impl Tool {
 }
 
 impl ToolAnnotations {
-    /// Returns whether the tool changes nothing; absent means no.
+    /// Returns whether the tool changes nothing; `false` if the annotation is absent.
     pub fn read_only(&self) -> bool {
         self.read_only_hint.unwrap_or(false)
     }
 
-    /// Returns whether the tool may destroy data; absent means yes.
+    /// Returns whether the tool may destroy data; `true` if the annotation is absent.
     pub fn destructive(&self) -> bool {
         self.destructive_hint.unwrap_or(true)
     }
 
-    /// Returns whether a repeated call has no further effect; absent means no.
+    /// Returns whether a repeated call has no further effect; `false` if the annotation is absent.
     pub fn idempotent(&self) -> bool {
         self.idempotent_hint.unwrap_or(false)
     }
 
-    /// Returns whether the tool interacts with external systems; absent means yes.
+    /// Returns whether the tool interacts with external systems; `true` if the annotation is absent.
     pub fn open_world(&self) -> bool {
         self.open_world_hint.unwrap_or(true)
     }

@@ -20,7 +20,7 @@ pub const CLIENT_INFO_KEY: &str = "io.modelcontextprotocol/clientInfo";
 /// The capabilities of the client for a request; required in every request (2026-07-28).
 pub const CLIENT_CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
 
-/// The least severe log message to send during a request; absent means that none are sent (2026-07-28).
+/// The least severe log message to send during a request; if it is absent, no log messages are sent (2026-07-28).
 pub const LOG_LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
 
 /// The subscription that a notification, or the result that ends it, belongs to (2026-07-28).

@@ -49,7 +49,7 @@ impl Meta {
         self.entry(RELATED_TASK_KEY)
     }
 
-    /// Connects this message to a task.
+    /// Sets the task to which this message belongs.
     pub fn set_related_task(&mut self, task_id: impl Into<String>) {
         self.set(RELATED_TASK_KEY, &RelatedTaskMetadata::new(task_id));
     }
@@ -64,12 +64,12 @@ impl Meta {
         self.entry(SUBSCRIPTION_ID_KEY)
     }
 
-    /// Connects a notification to a subscription.
+    /// Sets the subscription to which a notification belongs.
     pub fn set_subscription_id(&mut self, id: impl Into<RequestId>) {
         self.set(SUBSCRIPTION_ID_KEY, &id.into());
     }
 
-    /// Returns the server software of a result, as the server states it: for display and logs, not for decisions.
+    /// Returns the server software of a result, as the server states it. Use it for display and logs, not for decisions.
     pub fn server_info(&self) -> Option<Implementation> {
         self.entry(SERVER_INFO_KEY)
     }

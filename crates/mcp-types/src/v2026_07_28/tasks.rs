@@ -37,14 +37,14 @@ pub fn tasks_extension() -> BTreeMap<String, JsonObject> {
     BTreeMap::from([(TASKS_EXTENSION.to_owned(), JsonObject::new())])
 }
 
-/// The current state of a task with the data of its status; also the params of [`TaskNotification`].
+/// The current state of a task with the data of its status; the params of [`TaskNotification`] have the same type.
 ///
 /// Specification: <https://modelcontextprotocol.io/seps/2663-tasks-extension#tasks>
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Task {
-    /// The id that the server gave to the task; every client that knows the id may use the task.
+    /// The id that the server gave to the task; any client that knows the id can use the task.
     pub task_id: String,
     /// The status of the task.
     pub status: TaskStatus,
@@ -55,7 +55,7 @@ pub struct Task {
     pub created_at: String,
     /// When the task last changed, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    /// How long the task is kept after its creation, in milliseconds; null means without limit.
+    /// How long the task is kept after its creation, in milliseconds; null means that there is no limit.
     #[serde(deserialize_with = "crate::number::nullable")]
     pub ttl_ms: Option<u64>,
     /// How long the client should wait between two polls, in milliseconds.
@@ -79,7 +79,7 @@ pub struct Task {
 }
 
 impl Task {
-    /// Creates a task from its required members; without `ttl_ms` it is kept without limit.
+    /// Creates a task from its required members; without `ttl_ms`, the task is kept without limit.
     pub fn new(
         task_id: impl Into<String>,
         status: impl Into<TaskStatus>,
@@ -360,8 +360,8 @@ impl Notification for TaskNotification {
 const TASK_IDS: &str = "taskIds";
 
 impl SubscriptionFilter {
-    /// Returns the tasks to notify about. The member belongs to an extension, so it is stored in [`extra`](Self::extra). Values that
-    /// are not strings are left out.
+    /// Returns the ids of the tasks whose changes the client wants. The member belongs to an extension, so it is stored in
+    /// [`extra`](Self::extra). Values that are not strings are left out.
     pub fn task_ids(&self) -> Option<Vec<&str>> {
         let ids = self.extra.get(TASK_IDS)?.as_array()?;
         Some(ids.iter().filter_map(serde_json::Value::as_str).collect())

@@ -12,7 +12,7 @@ use super::{PendingInput, State};
 use crate::sync::lock;
 
 impl PendingInput {
-    /// Returns an input request that is not being sent to the client yet.
+    /// Returns an input request that no other caller is sending to the client.
     pub fn claim_request(self: &Arc<Self>) -> Option<ClaimedInputRequest> {
         let mut state = lock(&self.0);
         let State {

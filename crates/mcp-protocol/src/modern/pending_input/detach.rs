@@ -21,7 +21,7 @@ pub(super) type DetachFn =
 pub enum DetachOutcome {
     /// The handler was taken over; this is the response of its request.
     Detached(Outcome),
-    /// The handler continues in its request, and receives the error.
+    /// The handler was not taken over. It continues in its request, and receives this error.
     Refused(BoxFuture<'static, Outcome>, ErrorObject),
 }
 

@@ -1,8 +1,8 @@
 //! Pending input of a detached call, whose handler waits for responses.
 //!
-//! An input request opens an entry; a response closes it and wakes the handler. The owner of the
-//! handler watches for [changes](PendingInput::changed), stores each [`InputSnapshot`] and reports
-//! that it is stored. Data that must not be lost waits for that.
+//! An input request opens an entry; a response closes it and wakes the handler. The owner of the handler watches for
+//! [changes](PendingInput::changed), stores each [`InputSnapshot`], and reports that the snapshot is stored. Operations whose
+//! data must not be lost wait for this report.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
@@ -26,7 +26,7 @@ const MAX_KEYS: usize = 1_024;
 /// The additional state of a detached call.
 #[derive(Default)]
 pub(super) struct DetachedState {
-    /// Maximum attempts per input request until the response is valid.
+    /// Maximum number of times that an input request is sent until its response is valid.
     tries: u32,
     /// Error responses that the handler has not read yet.
     refused: BTreeMap<String, ErrorObject>,
@@ -57,7 +57,7 @@ pub struct InputSnapshot {
 }
 
 impl DetachedState {
-    /// Records a change. The returned wakers must be woken after the lock is released.
+    /// Records a change. The caller must wake the returned wakers after it has released the lock.
     #[must_use]
     pub(super) fn change(&mut self) -> Vec<Waker> {
         self.changes += 1;
@@ -114,8 +114,8 @@ impl PendingInput {
         pending
     }
 
-    /// Restores the input requests that were open when the handler stopped. They are open even before
-    /// the handler repeats them, because a client answers an input request only once.
+    /// Restores the input requests that were open when the handler stopped. They are open again even before the handler repeats
+    /// them, because a client answers each input request only once.
     pub fn restore_requests(&self, questions: &JsonObject) {
         if let Some(live) = &mut lock(&self.0).live {
             live.earlier.clone_from(questions);
@@ -345,7 +345,7 @@ impl PendingInput {
         wake.into_iter().for_each(Waker::wake);
     }
 
-    /// Completes when all changes until now are stored; at once if the call is not detached.
+    /// Completes when all changes until now are stored. Completes at once if the call is not detached.
     ///
     /// # Cancel safety
     /// The future can be dropped at any time.

@@ -68,7 +68,7 @@ pub struct CallState {
 pub enum PendingInputError {
     /// The call has too many round trips.
     RoundTrips(u32),
-    /// The call has too many round trips, and the last response does not match its input request.
+    /// The call has too many round trips, because the last response does not match its input request.
     Unfit(u32, String),
     /// The round trip has too many input requests.
     Requests(usize),
@@ -119,7 +119,7 @@ struct State {
     open: JsonObject,
     /// How often each key was used in this run.
     asked: BTreeMap<String, u32>,
-    /// Whether a response of this request was used.
+    /// Whether the handler has used a response that this request contains.
     advanced: bool,
     /// Whether a blocking handler stopped for input.
     is_stopped: bool,
@@ -127,7 +127,7 @@ struct State {
     running_steps: usize,
     run: Option<Waker>,
     failed: Option<PendingInputError>,
-    /// Why a response of this request does not fit.
+    /// The reason why a response in this request does not fit.
     unfit: Option<String>,
     detach_state: DetachState,
     live: Option<Box<DetachedState>>,
@@ -152,9 +152,9 @@ impl PendingInput {
         })))
     }
 
-    /// Adds an input request, and completes with the response decoded by `read`. Without a response,
-    /// or if `read` returns an error, it does not complete: [`SuspendableHandler`] stops the handler. The
-    /// error is added to the message of the next input request.
+    /// Adds an input request, and completes with the response decoded by `read`. If there is no response, or if `read` returns an
+    /// error, the future does not complete: [`SuspendableHandler`] stops the handler. The error is added to the message of the
+    /// next input request.
     ///
     /// # Cancel safety
     /// Dropping the future withdraws the input request.
@@ -226,7 +226,7 @@ impl PendingInput {
         RunningStep(Arc::clone(self))
     }
 
-    /// Marks a blocking handler as stopped, so that its input requests stay open although their futures are dropped.
+    /// Marks a blocking handler as stopped, so that its input requests stay open although the handler has dropped their futures.
     pub fn stop_blocking(&self) {
         lock(&self.0).is_stopped = true;
     }
@@ -237,8 +237,7 @@ impl PendingInput {
         (state.is_stopped && !state.open.is_empty()).then(|| state.required())
     }
 
-    /// Returns the `input_required` result, or the error of an input request, if the handler waits only for its
-    /// client.
+    /// If the handler waits only for its client, returns the `input_required` result, or the error of an input request.
     fn stopped(&self, cx: &Context<'_>) -> Option<Result<InputRequired, PendingInputError>> {
         let mut state = lock(&self.0);
         if state.open.is_empty() || state.running_steps > 0 {
@@ -250,8 +249,8 @@ impl PendingInput {
 }
 
 impl State {
-    /// Returns the key of an input request: the key that the handler chose, else one derived from its
-    /// text, so that a response cannot be used for another input request.
+    /// Returns the key of an input request: the key that the handler chose, otherwise a key that is derived from the text of the
+    /// input request. The response can then not be used for another input request.
     fn key(&mut self, chosen: Option<&str>, fingerprint: &str) -> String {
         let name = chosen.unwrap_or(fingerprint);
         let times = self.asked.entry(name.to_owned()).or_insert(0);
@@ -350,7 +349,7 @@ impl Drop for Asking {
     }
 }
 
-/// A running memoized step. The handler does not stop while it exists.
+/// A running memoized step. The handler does not stop while this value exists.
 #[derive(Debug)]
 pub struct RunningStep(Arc<PendingInput>);
 
@@ -401,9 +400,8 @@ fn key_of(name: &str, times: u32) -> String {
     }
 }
 
-/// Returns the fingerprint of an input request, which is equal for equal text on every machine and
-/// in every version. It distinguishes the input requests of one server and is not a security
-/// feature.
+/// Returns the fingerprint of an input request, which is equal for equal text on every machine and in every version. The
+/// fingerprint distinguishes the input requests of one server. It is not a security feature.
 fn fingerprint(request: &Value) -> String {
     // FNV-1a, 128 bits.
     let mut hash: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;

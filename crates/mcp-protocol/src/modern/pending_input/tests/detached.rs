@@ -39,7 +39,7 @@ fn asked<'a>(
     asking
 }
 
-/// Returns the result of an input request whose response is known.
+/// Returns the result of an input request that already has a response.
 fn known(pending: &Arc<PendingInput>, key: Option<&str>, what: u32) -> ElicitResult {
     ready(polled(pin!(ask(pending, key, what))))
 }
