@@ -305,8 +305,8 @@ fn default_value(value: &Expr) -> TokenStream {
     }
 }
 
-/// Returns the closure to register and its type parameter. The parameter is written out, so that
-/// compile errors point at the type that does not fit instead of the closure.
+/// Returns the closure to register and its type parameter. The type parameter is explicit, so that a compile error points at the
+/// type that does not fit, not at the closure.
 fn handler(function: &Function) -> (TokenStream, TokenStream) {
     let sig = &function.item.sig;
     let mut patterns = Vec::new();

@@ -11,7 +11,7 @@ use crate::text;
 
 /// Maximum number of parameters of a handler; all arguments together count as one.
 const PARAMETERS: usize = 8;
-/// Extractor types that need no `#[extract]`, by the last segment of their path.
+/// The last path segments of extractor types that need no `#[extract]`.
 const EXTRACTORS: [&str; 6] = ["Args", "Ask", "Auth", "Ctx", "Server", "State"];
 /// Types that cannot be read from text.
 const NOT_TEXT: [&str; 7] = [

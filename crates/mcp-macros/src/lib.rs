@@ -72,13 +72,12 @@ use crate::options::Kind;
 ///
 /// # Options
 ///
-/// `name = ".."` (1 to 128 characters out of `A-Z a-z 0-9 _ - .`), `title = ".."`,
-/// `description = ".."` (instead of the doc comment), `icon = "uri"`; `meta = expr`, the `_meta` of
-/// the definition, of type `mcp_server::types::Meta`; `scope = "word word"`,
-/// the scopes that a request needs to call the tool; `blocking`, which runs a function that blocks
-/// on a separate thread; `task` or `task = "required"`, which lets calls continue as tasks, and for
-/// such tools `detachable` and `resumable`; and the hints `read_only`, `destructive`, `idempotent`
-/// and `open_world`, each with `= false` for the opposite.
+/// `name = ".."` (1 to 128 characters out of `A-Z a-z 0-9 _ - .`), `title = ".."`, `description = ".."` (instead of the doc
+/// comment), `icon = "uri"`; `meta = expr`, the `_meta` of the definition, of type `mcp_server::types::Meta`;
+/// `scope = "word word"`, the scopes that a request needs to call the tool; `blocking`, which runs the function on a separate
+/// thread because it blocks; `task` or `task = "required"`, which lets calls continue as tasks; `detachable` and `resumable`, for
+/// tools with `task`; and the hints `read_only`, `destructive`, `idempotent` and `open_world`, each with `= false` for the
+/// opposite.
 #[proc_macro_attribute]
 pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
     expand::attribute(Kind::Tool, options.into(), &item.into()).into()
@@ -158,7 +157,7 @@ pub fn tools(options: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 ///
 /// The attribute adds the method `prompts(self) -> Vec<Prompt<S>>` to the type. A type with tools and prompts has one `impl`
-/// block for each; if both change the same data, the data is in an `Arc`, which clones share.
+/// block for each; if both change the same data, put the data into an `Arc`, which clones share.
 #[proc_macro_attribute]
 pub fn prompts(options: TokenStream, item: TokenStream) -> TokenStream {
     methods::attribute(Kind::Prompt, &options.into(), &item.into()).into()
@@ -217,10 +216,10 @@ pub fn resources(options: TokenStream, item: TokenStream) -> TokenStream {
 /// # let _ = server;
 /// ```
 ///
-/// Parameters are those of [`macro@tool`], with types that are read from text: `String`, numbers and other types with the schema of
-/// a number, fieldless enums, other types that implement `FromStr` with `#[arg(parse)]`, and `Option` of
-/// these. `#[arg(complete = function)]` sets the completer of an
-/// argument. Options are `name`, `title`, `description`, `icon` and `meta`.
+/// Parameters are those of [`macro@tool`], but their types are read from text. The types can be `String`, numbers, other types
+/// with the schema of a number, and fieldless enums. A parameter of another type that implements `FromStr` needs `#[arg(parse)]`.
+/// All of these can be in an `Option`. `#[arg(complete = function)]` sets the completer of an argument. Options are `name`,
+/// `title`, `description`, `icon` and `meta`.
 #[proc_macro_attribute]
 pub fn prompt(options: TokenStream, item: TokenStream) -> TokenStream {
     expand::attribute(Kind::Prompt, options.into(), &item.into()).into()
@@ -247,10 +246,9 @@ pub fn prompt(options: TokenStream, item: TokenStream) -> TokenStream {
 /// # let _ = server;
 /// ```
 ///
-/// Plain parameters are variables of the URI template (RFC 6570), by name; their types are read
-/// from text like those of [`macro@prompt`], and `Option<T>` is for those that may be absent. `#[arg(complete = function)]` sets
-/// the completer of a variable. Options are the URI first, then `name`, `title`, `description`,
-/// `mime`, `icon` and `meta`.
+/// Each parameter that is not an extractor is the variable of the URI template (RFC 6570) with its name. The types are read from
+/// text like those of [`macro@prompt`]; a variable that may be absent has the type `Option<T>`. `#[arg(complete = function)]`
+/// sets the completer of a variable. Options are the URI first, then `name`, `title`, `description`, `mime`, `icon` and `meta`.
 #[proc_macro_attribute]
 pub fn resource(options: TokenStream, item: TokenStream) -> TokenStream {
     expand::attribute(Kind::Resource, options.into(), &item.into()).into()

@@ -41,7 +41,7 @@ fn check(kind: Kind, block: &ItemImpl) -> Result<()> {
     Ok(())
 }
 
-/// Returns the name of the generated method: `tools`, `prompts` or `resources`, or that of `name = ..`.
+/// Returns the name of the generated method: `tools`, `prompts` or `resources`, or the name in `name = ..`.
 fn name(kind: Kind, options: &TokenStream) -> Result<Ident> {
     if options.is_empty() {
         return Ok(format_ident!("{}s", kind.name()));

@@ -1,4 +1,4 @@
-//! Texts that describe an item: its doc comments, and the variables of its URI template (RFC 6570).
+//! Texts that describe an item: its doc comments, and its URI template (RFC 6570) with the variables.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens as _, quote};

@@ -27,7 +27,7 @@ const MAX_TEXT: usize = 1_024;
 /// Maximum bytes of recorded arguments, and of a recorded result.
 const MAX_CONTENT: usize = 16 << 10;
 
-/// Creates an attribute with a text of the peer, without what exceeds the limit.
+/// Creates an attribute with a text of the peer, truncated to the limit.
 pub(crate) fn text(key: &'static str, value: &str) -> KeyValue {
     KeyValue::new(key, clip(value))
 }
@@ -37,7 +37,7 @@ pub(crate) fn content(key: &'static str, value: &str) -> KeyValue {
     KeyValue::new(key, prefix(value, MAX_CONTENT).to_owned())
 }
 
-/// Copies a text of the peer without what exceeds the limit.
+/// Copies a text of the peer, truncated to the limit.
 pub(crate) fn clip(text: &str) -> String {
     prefix(text, MAX_TEXT).to_owned()
 }

@@ -1,4 +1,4 @@
-//! The guard against invented names: an attribute of a metric has a limited number of values.
+//! A limit on the number of names that peers can invent, so that an attribute of a metric has a limited number of values.
 
 use std::collections::HashSet;
 use std::sync::RwLock;

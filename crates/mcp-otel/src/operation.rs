@@ -16,7 +16,7 @@ use crate::Telemetry;
 use crate::attributes::{self as keys, clip, content, text};
 use crate::names::{NameKind, OTHER};
 
-/// What a span says of a message.
+/// The properties of a message that its span contains.
 pub(crate) struct Message<'m> {
     direction: Direction,
     method: &'m str,
@@ -33,7 +33,7 @@ pub(crate) struct Message<'m> {
 /// The tool, prompt or resource of a message.
 struct Target<'m> {
     key: &'static str,
-    /// `None` for names that are never in metrics.
+    /// The kind of the name; `None` for names that are never in metrics.
     kind: Option<NameKind>,
     name: Cow<'m, str>,
 }
@@ -126,14 +126,14 @@ impl Outcome {
     }
 }
 
-/// A running request or notification. If it is dropped, it was cancelled.
+/// A running request or notification. Dropping this value means that it was cancelled.
 pub(crate) struct Operation<'t> {
     telemetry: &'t Telemetry,
     context: Context,
     start: Instant,
     direction: Direction,
     method: Cow<'static, str>,
-    /// A custom method of the peer that may be invented.
+    /// A custom method of the peer, whose name may be invented.
     is_custom: bool,
     name: Option<(&'static str, NameKind, String)>,
     /// The attributes that span and metrics share.
@@ -186,8 +186,8 @@ impl<'t> Operation<'t> {
         self.context = parent.with_span(span);
     }
 
-    /// Returns the parent of the span, and a link to the context of the transport. The context in
-    /// the message is the parent; without it, that of the transport.
+    /// Returns the parent of the span, and a link to the context of the transport. The parent is the context in the message or,
+    /// if the message has no context, the context of the transport.
     fn parent(&self, message: &Message<'_>) -> (Context, Option<Link>) {
         let mut ambient = Context::current();
         if self.direction == Direction::Outbound {
@@ -299,7 +299,7 @@ impl<'t> Operation<'t> {
         }
     }
 
-    /// Sets the attributes of an error at the span, and adds them to those of the metric.
+    /// Adds the attributes of an error to the span and to the metric.
     fn set_error(&self, outcome: &Outcome, attributes: &mut Vec<KeyValue>) {
         let span = self.context.span();
         let (kind, message) = match outcome {
@@ -325,8 +325,8 @@ impl<'t> Operation<'t> {
         span.set_status(Status::error(message));
     }
 
-    /// Learns the names of the message, which has a result. Returns whether that changes the name of
-    /// the span.
+    /// Adds the names in the message to the known names, because the message has a result. Returns whether that changes the name
+    /// of the span.
     fn learn(&self) -> bool {
         let names = &self.telemetry.names;
         let is_new = |kind, name: &str| !names.is_known(kind, name) && names.learn(kind, name);

@@ -9,7 +9,7 @@ use mcp_protocol::RequestOrigin;
 use opentelemetry::propagation::{Extractor, Injector, TextMapPropagator};
 use opentelemetry::{Context, global};
 
-/// The propagator of a [`Telemetry`](crate::Telemetry): its own, or the global one.
+/// The propagator of a [`Telemetry`](crate::Telemetry): a separate one, or the global propagator.
 #[derive(Debug, Default)]
 pub(crate) struct Propagation(pub(crate) Option<Box<dyn TextMapPropagator + Send + Sync>>);
 
@@ -21,12 +21,12 @@ impl Propagation {
         }
     }
 
-    /// Returns `base` with the context in a `_meta`, or else `base`.
+    /// Returns `base` with the context in a `_meta`, or `base` if there is no context.
     pub(crate) fn extract(&self, base: &Context, meta: &str) -> Context {
         self.with(|propagator| propagator.extract_with_context(base, &MetaFields(meta)))
     }
 
-    /// Returns `base` with the context in the headers of the HTTP request, or else `base`.
+    /// Returns `base` with the context in the headers of the HTTP request, or `base` if there is no context.
     pub(crate) fn extract_headers(&self, base: &Context, origin: RequestOrigin<'_>) -> Context {
         self.with(|propagator| propagator.extract_with_context(base, &HeaderFields(origin)))
     }

@@ -45,8 +45,8 @@ impl Default for Telemetry {
 }
 
 impl Telemetry {
-    /// Creates telemetry with the providers that `opentelemetry::global` has now. Set them before.
-    /// The global propagator is read for each message.
+    /// Creates telemetry with the providers that `opentelemetry::global` has now, so set the providers first. The global
+    /// propagator is read for each message.
     pub fn new() -> Self {
         Self {
             tracer: global::tracer_with_scope(scope()),
@@ -58,7 +58,7 @@ impl Telemetry {
         }
     }
 
-    /// Sets where spans go. Default: the global provider.
+    /// Sets the provider that receives spans. Default: the global provider.
     #[must_use]
     pub fn with_tracer_provider<P>(mut self, provider: &P) -> Self
     where
@@ -69,7 +69,7 @@ impl Telemetry {
         self
     }
 
-    /// Sets where metrics go. Default: the global provider.
+    /// Sets the provider that receives metrics. Default: the global provider.
     #[must_use]
     pub fn with_meter_provider(mut self, provider: &impl MeterProvider) -> Self {
         let meter: Meter = provider.meter_with_scope(scope());
@@ -77,9 +77,9 @@ impl Telemetry {
         self
     }
 
-    /// Sets the form of the context in `params._meta`. Default: the global propagator, which does
-    /// nothing until the program sets one. SEP-414 names the fields of W3C: `TraceContextPropagator`
-    /// and `BaggagePropagator` of the OpenTelemetry SDK.
+    /// Sets the propagator, which defines the form of the context in `params._meta`. Default: the global propagator, which does
+    /// nothing until the program sets one. SEP-414 names the fields of W3C: `TraceContextPropagator` and `BaggagePropagator` of
+    /// the OpenTelemetry SDK.
     #[must_use]
     pub fn with_propagator(
         mut self,
@@ -89,7 +89,7 @@ impl Telemetry {
         self
     }
 
-    /// Records the arguments and results of tools in spans, up to 16 KiB each. They may be secret.
+    /// Records the arguments and results of tools in spans, up to 16 KiB each. Arguments and results may be secret.
     #[must_use]
     pub fn with_content(mut self) -> Self {
         self.records_content = true;
@@ -103,13 +103,12 @@ impl Telemetry {
         self
     }
 
-    /// Sets how many tools, prompts and custom methods have their name in metrics and span names;
-    /// all others are `_other`. Default: 1,000 of each kind.
+    /// Sets the maximum number of names of tools, of prompts and of custom methods in metrics and span names. Default: 1,000 of
+    /// each kind. Further names are replaced by `_other`.
     ///
-    /// A server learns a name when a request with it has a result. A client learns it when the
-    /// result is not an error of the tool, because some servers report an unknown tool as such.
-    /// Until then, the name is only in the attribute `gen_ai.tool.name` or `gen_ai.prompt.name` of
-    /// the span. At most 100 different error codes are recorded in metrics.
+    /// On a server, a name is known after a request with this name had a result. On a client, the result must also not be an
+    /// error of the tool, because some servers report an unknown tool in this way. Before that, the name is only in the attribute
+    /// `gen_ai.tool.name` or `gen_ai.prompt.name` of the span. At most 100 different error codes are recorded in metrics.
     #[must_use]
     pub fn with_max_names(mut self, names: usize) -> Self {
         self.names = Names::new(names);

@@ -5,8 +5,9 @@ use std::fmt;
 
 /// An error of any module of this crate or of another crate, so that `main` can use `?` for all of them.
 ///
-/// `main` prints an error that it returns with `Debug`; this type then shows the text of the error and those of its sources, for example
-/// `cannot listen on 127.0.0.1:80: permission denied`. As every error converts to it, it does not implement [`std::error::Error`] itself.
+/// If `main` returns an error, the standard library prints it with `Debug`. For this type, `Debug` prints the text of the error
+/// and the texts of its sources, for example `cannot listen on 127.0.0.1:80: permission denied`. Every error converts to this
+/// type, so the type does not implement [`std::error::Error`] itself.
 ///
 /// ```no_run
 /// use mcp_sdk::server::Server;
@@ -40,7 +41,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// The text of the error, and those of its sources that it does not contain already.
+/// The text of the error, and the texts of its sources, unless it already contains them.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = self.0.to_string();

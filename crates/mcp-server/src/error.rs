@@ -195,8 +195,8 @@ impl fmt::Display for HandlerError {
 }
 
 impl<E: Error + 'static> From<E> for HandlerError {
-    /// The model reads the text of the error, without its sources. An [`ErrorObject`] stays a
-    /// JSON-RPC error, and so does an input request for which the client lacks a capability.
+    /// The model reads the text of the error, without its sources. An [`ErrorObject`] stays a JSON-RPC error. The error about an
+    /// input request for which the client lacks a capability stays a JSON-RPC error, too.
     fn from(error: E) -> Self {
         Self::of(&error)
     }
@@ -206,9 +206,8 @@ fn cannot_request_input() -> ErrorObject {
     ErrorObject::internal("this handler cannot request input from the client")
 }
 
-/// The error type `E` of a handler that returns `Result<T, E>`: everything that converts to a boxed error, such as any
-/// [`std::error::Error`], text, `anyhow::Error` or `eyre::Report`, and [`HandlerError`]. `M` is
-/// always inferred.
+/// The error type `E` of a handler that returns `Result<T, E>`: [`HandlerError`], and everything that converts to a boxed error,
+/// such as any [`std::error::Error`], text, `anyhow::Error` or `eyre::Report`. `M` is always inferred.
 ///
 /// To choose a JSON-RPC error code for a custom error type, implement `IntoHandlerError<Self>` for
 /// it. This type must not implement `std::error::Error`.

@@ -10,8 +10,8 @@ use cap_std::fs::{Dir, OpenOptions};
 /// A folder whose files are read by paths from untrusted sources, such as the variable of a resource template. Clones share
 /// the open folder.
 ///
-/// No path leads out of the folder: not with `..`, not as an absolute path, and not by a symbolic link, even if another
-/// process replaces links at the same time. Links within the folder are followed.
+/// A path cannot lead out of the folder: neither with `..`, nor as an absolute path, nor by a symbolic link. This is so even if
+/// another process replaces links at the same time. Links within the folder are followed.
 ///
 /// ```no_run
 /// use mcp_server::{Folder, HandlerError, Server, State, resource};
@@ -55,8 +55,8 @@ impl Folder {
         self
     }
 
-    /// Reads a file; blocks the thread. The path is relative to the folder, its separator is `/` on every system, and it is not decoded:
-    /// `%2e` is a name of three characters.
+    /// Reads a file; blocks the thread. The path is relative to the folder, and its separator is `/` on every system. The path is
+    /// not decoded: `%2e` is a name of three characters.
     ///
     /// Returns `None` if the folder has no regular file with this path: the path does not exist, names something other than a
     /// file, leads out of the folder, or names a file that this process may not open.

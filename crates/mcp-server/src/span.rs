@@ -18,8 +18,8 @@ pub(crate) fn request_span(request: &RequestContext, create: impl FnOnce() -> Sp
     span
 }
 
-/// Takes the request whose span is being created on this thread. Returns `None` if no span of a
-/// request is being created, or if the request was already taken.
+/// Returns and removes the request whose span is being created on this thread. Returns `None` if no span of a request is being
+/// created, or if the request was already taken.
 pub(crate) fn take_request() -> Option<RequestContext> {
     REQUEST.take()
 }

@@ -135,7 +135,7 @@ struct Subscription {
     filter: Filter,
     principal: Option<Principal>,
     end: Mutex<End>,
-    /// For the texts of the filter.
+    /// The permit for the memory of the texts of the filter.
     _permit: BudgetPermit,
 }
 
@@ -188,7 +188,7 @@ impl Filter {
 }
 
 impl Subscriptions {
-    /// Returns the budget for the URIs of subscriptions, those of sessions included.
+    /// Returns the budget for the URIs of subscriptions, including subscriptions in sessions.
     pub(crate) fn budget(&self) -> &Budget {
         &self.budget
     }
@@ -234,7 +234,7 @@ impl Subscriptions {
         })
     }
 
-    /// Notifies the subscribers of a change; only those of `user`, if there is one.
+    /// Notifies the subscribers of a change; only the subscribers of `user`, if there is one.
     pub(crate) fn deliver(&self, change: &Change, user: Option<&str>) {
         for subscription in lock(&self.open).iter() {
             if subscription.filter.matches(change)

@@ -30,7 +30,7 @@ pub struct SkillEntry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Manifest {
-    /// Every file of the skill, the `SKILL.md` included.
+    /// Every file of the skill, including the `SKILL.md`.
     Files(Vec<FileEntry>),
     /// The server generates the files, so they have no digests. In JSON: `"dynamic"`.
     Dynamic,
@@ -83,7 +83,7 @@ impl FileEntry {
     }
 }
 
-/// Returns the digest of a content, as entries have it.
+/// Returns the digest of a content, in the form of entries.
 pub(crate) fn digest(content: &[u8]) -> String {
     format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(content)))
 }
@@ -101,9 +101,8 @@ impl SkillEntry {
         description.and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Returns a digest of the URI, the frontmatter and the list of files. A host stores it with the
-    /// user's approval, and asks again if it differs. Returns `None` for a dynamic skill, whose
-    /// approval cannot be bound to its content.
+    /// Returns a digest of the URI, the frontmatter and the list of files. A host stores it with the user's approval, and asks
+    /// again if it differs. Returns `None` for a dynamic skill, because an approval cannot be bound to its content.
     pub fn fingerprint(&self) -> Option<String> {
         let Manifest::Files(files) = &self.resources else {
             return None;
@@ -128,7 +127,7 @@ impl SkillEntry {
         }
     }
 
-    /// Checks what the specification requires of an entry.
+    /// Checks the rules of the specification for an entry.
     ///
     /// # Errors
     /// The first problem.
@@ -219,7 +218,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), String> {
     }
 }
 
-/// Checks the number and the sum of sizes.
+/// Checks the number and the total size of the files.
 pub(crate) fn check_size(sizes: impl Iterator<Item = u64>) -> Result<(), String> {
     let (mut files, mut bytes) = (0, 0_u64);
     for size in sizes {

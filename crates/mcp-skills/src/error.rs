@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What is wrong with a skill.
+/// The kind of a problem with a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SkillErrorKind {
@@ -10,7 +10,7 @@ pub enum SkillErrorKind {
     Name,
     /// `SKILL.md` is missing, or its frontmatter cannot be read or lacks a required field.
     Frontmatter,
-    /// The skill has too many or too large files.
+    /// The skill has too many files, or its files are too large.
     TooLarge,
     /// A file cannot be read from the disk, or is a symbolic link.
     File,

@@ -1,7 +1,7 @@
 //! The YAML at the beginning of a `SKILL.md`, as JSON.
 //!
-//! Anchors, aliases, tags and repeated keys are rejected: an alias can multiply a document, and a repeated key has
-//! another value for each reader.
+//! Anchors, aliases, tags and repeated keys are rejected: an alias can multiply the size of a document, and readers differ in
+//! which value of a repeated key they use.
 
 use mcp_types::JsonObject;
 use saphyr_parser::{Event, Parser, ScalarStyle};
@@ -16,7 +16,7 @@ const MAX_BYTES: usize = 64 << 10;
 /// Returns the frontmatter of a `SKILL.md`, and the text after it.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The frontmatter is malformed; the text names the problem.
 pub(crate) fn split(text: &str) -> Result<(JsonObject, &str), String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = text.split_inclusive('\n');

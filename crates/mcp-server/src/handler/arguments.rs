@@ -43,7 +43,8 @@ pub(super) fn arguments_error<T: JsonSchema>(text: &str, error: &DecodeError) ->
     }
 }
 
-/// Returns the text with integers written as such, and without the `null` of optional members; `None` if nothing has changed.
+/// Returns the text with all integers in integer notation, and without optional members that are `null`. Returns `None` if
+/// nothing has changed.
 #[cold]
 fn repaired(
     text: &str,
@@ -59,7 +60,7 @@ fn repaired(
     without().or(integers)
 }
 
-/// Returns JSON text in which each number that is an integer is written without a fraction and an exponent; `None` if nothing has
+/// Returns the JSON text with all integers in integer notation: without a fraction and without an exponent; `None` if nothing has
 /// changed.
 fn with_integers(text: &str) -> Option<String> {
     let bytes = text.as_bytes();

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::{Call, Ctx, Extraction, FromCall, HandlerError, Spec, schema};
 
-/// A form as a parameter of a handler. The user fills in the form before the handler runs, so the
-/// handler runs only with an answer, and only once.
+/// A form as a parameter of a handler. The user fills in the form before the handler runs, so the handler runs only if there is
+/// an answer, and only once.
 ///
 /// The doc comment of `T` is the message of the form, and the members of `T` are its fields. If the user declines or
 /// closes the form, the call ends with a result that says so.

@@ -31,10 +31,9 @@ impl Ctx {
         }
     }
 
-    /// Reports progress towards `total`; returns whether a notification was sent. A notification is
-    /// sent only if the client requested progress and `progress` is greater than in the last one.
-    /// At most 50 notifications per second are sent, after a burst of 64; the one that reaches
-    /// `total` is exempt from this limit.
+    /// Reports progress towards `total`; returns whether a notification was sent. A notification is sent only if the client
+    /// requested progress and `progress` is greater than in the last notification. After a burst of 64, at most 50 notifications
+    /// per second are sent. This limit does not apply to the notification that reaches `total`.
     pub fn progress(&self, progress: f64, total: impl Into<Option<f64>>) -> bool {
         self.request
             .progress(progress, total.into(), None, Instant::now())
@@ -97,9 +96,8 @@ impl Ctx {
         self.request.release(retry)
     }
 
-    /// Completes when the request has ended: it was answered, the client cancelled it, or the
-    /// client is gone. The handler's own future is dropped in these cases, so only work on other
-    /// tasks or threads needs this.
+    /// Completes when the request has ended: it was answered, the client cancelled it, or the client has disconnected. In these
+    /// cases the handler's future is dropped, so only work on other tasks or threads needs this method.
     pub fn cancelled(&self) -> Cancelled {
         self.request.cancelled()
     }
@@ -118,10 +116,9 @@ impl Ctx {
         self.with_request(self.request.named(name))
     }
 
-    /// Returns a context of the same request whose elicitation and sampling requests run as tasks
-    /// of the client (2025-11-25): the client accepts such a request at once, and the server polls
-    /// for the response. Use it for requests that may take the user a long time. `ttl` is how long
-    /// the client should keep its task; `None` leaves that to the client. If the client does not
+    /// Returns a context of the same request. Its elicitation and sampling requests run as tasks of the client (2025-11-25): the
+    /// client accepts such a request at once, and the server polls for the response. Use it for requests that may take the user a
+    /// long time. `ttl` is how long the client should keep its task; `None` leaves that to the client. If the client does not
     /// support tasks, requests are sent as usual.
     #[must_use]
     pub fn as_task(&self, ttl: impl Into<Option<Duration>>) -> Self {
@@ -130,10 +127,9 @@ impl Ctx {
 
     /// Runs `work` once per call, even if the handler runs again (a memoized step).
     ///
-    /// On the stateless revision, a handler starts over in each round trip and repeats all work
-    /// before an input request. The result of `work` is stored under `name`, encrypted and held by
-    /// the client, and returned in later runs. Each `name` must be unique within the handler. In
-    /// session-based revisions `work` simply runs.
+    /// On the stateless revision, a handler starts over in each round trip and repeats all work before an input request. The
+    /// result of `work` is encrypted, and the client stores it under `name`. Later runs return this result. Each `name` must be
+    /// unique within the handler. In session-based revisions `work` simply runs.
     ///
     /// ```
     /// # use mcp_server::{Ctx, HandlerError};
@@ -171,16 +167,16 @@ impl Ctx {
         Ok(result)
     }
 
-    /// Turns the call into a task: the request is answered with the task, and the handler continues
-    /// in the background. Input requests before `detach` are sent while the client waits for the
-    /// response, later ones when the client polls the task.
+    /// Turns the call into a task: the request is answered with the task, and the handler continues in the background. Input
+    /// requests before `detach` are sent while the client waits for the response. Later input requests are sent when the client
+    /// polls the task.
     ///
     /// For [detachable](crate::Tool::detachable) tools. Does nothing if the call is a task already
     /// or cannot become one: in session-based revisions, and for clients without support for tasks.
     ///
     /// # Errors
-    /// The task cannot be created, because a limit was reached or the store failed. The call is not
-    /// a task then; a handler that ignores the error continues as an ordinary call.
+    /// The task cannot be created, because a limit was reached or the store failed. The call is then not a task. A handler that
+    /// ignores the error continues as an ordinary call.
     pub async fn detach(&self) -> Result<(), HandlerError> {
         match self.request.pending_input() {
             Some(pending) => pending.detach().await.map_err(HandlerError::protocol),
@@ -221,9 +217,8 @@ impl Ctx {
     /// on the first call. Different types are different values. A value that changes needs interior
     /// mutability, for example a `Mutex`.
     ///
-    /// It is dropped with the session. The stateless revision has no sessions: the value belongs to
-    /// the request, and servers keep data of a user under the [user](Principal::user) of the
-    /// [principal](Self::principal).
+    /// The value is dropped with the session. The stateless revision has no sessions, so the value belongs to the request. Store
+    /// data of a user under the [user](Principal::user) of the [principal](Self::principal).
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -260,8 +255,8 @@ impl Ctx {
     /// Sends a request of a custom method to the client, on the stream of this request.
     ///
     /// # Errors
-    /// The client rejects the request, the result does not match its type, or the client is gone. The stateless
-    /// revision has no requests to the client.
+    /// The client rejects the request, the result does not match its type, or the client has disconnected. The stateless revision
+    /// has no requests to the client.
     ///
     /// # Cancel safety
     /// Dropping the future cancels the request.

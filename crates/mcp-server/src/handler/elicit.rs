@@ -24,8 +24,8 @@ impl Ctx {
     /// struct of strings, numbers, bools and fieldless enums.
     ///
     /// # Errors
-    /// The client does not support forms, rejected the request, sent an invalid response, or is
-    /// gone; or `T` cannot be a form. If the user declines, that is not an error.
+    /// The client does not support forms, rejected the request, sent an invalid response, or has disconnected; or `T` cannot be a
+    /// form. A decline of the user is not an error.
     ///
     /// # Cancel safety
     /// Dropping the future withdraws the request.
@@ -54,9 +54,9 @@ impl Ctx {
     /// thread until the user has answered.
     ///
     /// # Errors
-    /// The errors of `elicit`; the request was cancelled; or the form must be sent in the response to
-    /// the request (since 2026-07-28). In the last case the handler must return this error. The
-    /// handler runs again from its start when the user has answered.
+    /// The errors of `elicit`; an error if the request was cancelled; and an error if the form must be sent in the response to
+    /// the request (since 2026-07-28). In the last case, the handler must return this error. The handler runs again from its
+    /// start when the user has answered.
     pub fn elicit_blocking<T: DeserializeOwned + JsonSchema>(
         &self,
         message: impl Into<String>,
@@ -103,7 +103,7 @@ impl Ctx {
     /// ```
     ///
     /// # Errors
-    /// The client does not support URL elicitation, rejected the request, or is gone.
+    /// The client does not support URL elicitation, rejected the request, or has disconnected.
     ///
     /// # Cancel safety
     /// Dropping the future withdraws the request.
@@ -125,10 +125,9 @@ impl Ctx {
         })
     }
 
-    /// Returns an error for a call that needs the user to visit URLs first; each item is a message
-    /// and a URL. Return the error from the handler. A client that supports URL elicitation asks
-    /// the user to open the URLs and may call again; for other clients the error text contains the
-    /// URLs, and the model reads it.
+    /// Creates an error for a call before which the user must visit URLs. Each item is a message and a URL. Return the error from
+    /// the handler. A client that supports URL elicitation asks the user to open the URLs and may call again; for other clients,
+    /// the error text contains the URLs, and the model reads this text.
     pub fn urls_required(
         &self,
         urls: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>,
@@ -198,8 +197,8 @@ impl Ctx {
     /// Requests a completion from the client's model (sampling).
     ///
     /// # Errors
-    /// The client does not support sampling, the user rejected the request (code -1), the messages
-    /// violate the rules of tool use, or the client is gone.
+    /// The client does not support sampling, the user rejected the request (code -1), the messages violate the rules of tool use,
+    /// or the client has disconnected.
     ///
     /// # Cancel safety
     /// Dropping the future withdraws the request.
@@ -213,7 +212,7 @@ impl Ctx {
     /// Requests the roots: the directories and files that the server may use.
     ///
     /// # Errors
-    /// The client does not support roots, rejected the request, or is gone.
+    /// The client does not support roots, rejected the request, or has disconnected.
     ///
     /// # Cancel safety
     /// Dropping the future withdraws the request.
@@ -222,8 +221,8 @@ impl Ctx {
     }
 }
 
-/// Checks an answer for what neither the form nor the decoder checks, such as a pattern. Without the feature `validate` patterns are not
-/// checked.
+/// Checks the rules for an answer that neither the form nor the decoder checks, such as a pattern. Without the feature `validate`
+/// patterns are not checked.
 fn check_answer<T: JsonSchema>(content: &Value) -> Result<(), String> {
     let schema = schema::form::<T>().map_err(|error| error.to_string())?;
     match Validator::compile(&schema.schema, Origin::Own) {

@@ -10,8 +10,7 @@ use serde_json::json;
 use super::output::Kind;
 use super::{Call, Erased};
 
-/// Returns the handler behind the middleware, which sees a request with the members of `params` and
-/// `arguments`.
+/// Returns the handler behind the middleware. The middleware receives a request with the members of `params` and `arguments`.
 pub(crate) fn layered<K: Kind>(
     middleware: Vec<SharedMiddleware>,
     run: Erased<K>,
@@ -45,8 +44,7 @@ pub(crate) fn layered<K: Kind>(
     })
 }
 
-/// Runs a blocking handler behind the middleware: on the runtime if there is one, else on a thread of
-/// its own.
+/// Runs a blocking handler behind the middleware: on the runtime if there is one, otherwise on a separate thread.
 pub(crate) fn run_blocking(
     work: Box<dyn FnOnce() -> Outcome + Send>,
 ) -> BoxFuture<'static, Outcome> {

@@ -237,7 +237,7 @@ pub struct Call<'a> {
     /// The context of the request.
     pub context: RequestContext,
     pub(crate) server: &'a dyn CallServer,
-    /// Why the arguments do not match their schema.
+    /// The reason why the arguments do not match their schema.
     pub(crate) problem: Option<&'a str>,
 }
 

@@ -108,7 +108,7 @@ impl FinishTool {
         checked.map_err(|violation| violation.to_string())
     }
 
-    /// Returns whether the revision requires an object and the content may be another value.
+    /// Returns whether the revision requires an object although the schema allows other values.
     fn wraps(&self, content: &Value) -> bool {
         let is_object = match &self.output {
             Some(check) => check.always_object,
@@ -169,8 +169,8 @@ impl FinishTool {
     }
 }
 
-/// Converts output that cannot be sent as structured content to text. The tool has run: without its output, the model would call it
-/// again.
+/// Converts output that cannot be sent as structured content to text. The tool has run. Without its output, the model would call
+/// the tool again.
 #[cold]
 fn convert_to_text(result: &mut CallToolResult, problem: &str) {
     let warning = ContentBlock::text(format!("the tool ran, but {problem}"));
@@ -268,7 +268,7 @@ pub(crate) fn not_found(uri: &str, rules: &Rules) -> ErrorObject {
 #[non_exhaustive]
 pub struct Plain;
 
-/// A return type of handlers. `M` is always inferred.
+/// A return type of handlers. The compiler always infers `M`.
 #[diagnostic::on_unimplemented(
     message = "a handler cannot return `{Self}` here",
     label = "not a result of this kind of handler",

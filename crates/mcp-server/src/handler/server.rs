@@ -15,6 +15,6 @@ pub(crate) trait CallServer: Any + Send + Sync {
 }
 
 pub(crate) trait ReportChange: Send + Sync {
-    /// Notifies all clients of a change, through the change bus if there is one.
+    /// Notifies all clients of a change. If there is a change bus, uses it.
     fn changed(&self, change: Change);
 }

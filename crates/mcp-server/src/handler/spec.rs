@@ -22,7 +22,7 @@ impl Spec {
         self.set_input(schema::input::<T>());
     }
 
-    /// Like [`input`](Self::input), and tries the decoder of the type.
+    /// Like [`input`](Self::input), and also tests the decoder of the type.
     pub(crate) fn arguments<T: JsonSchema + DeserializeOwned>(&mut self) {
         self.set_input(schema::arguments::<T>());
     }
@@ -35,7 +35,7 @@ impl Spec {
         }
     }
 
-    /// Sets the type of structured output.
+    /// Sets the type of the structured output.
     pub fn output<T: JsonSchema>(&mut self) {
         self.output = Some(schema::output::<T>());
     }

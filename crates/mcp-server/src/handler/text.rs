@@ -24,7 +24,7 @@ enum Reading {
     Number,
 }
 
-/// An argument that is not text, or text that is never empty.
+/// An argument whose type is not text, or text that is never empty.
 struct Argument {
     name: String,
     /// `None` for text.
@@ -32,8 +32,8 @@ struct Argument {
     is_required: bool,
 }
 
-/// Wraps a handler whose arguments are text, so that numbers and booleans are read from it: the schema of the argument type decides, not
-/// the spelling of the type.
+/// Wraps a handler whose arguments are text, so that numbers and booleans are read from the text. The schema of the argument type
+/// decides which arguments these are, not the name of the type.
 pub(super) fn reading<K: Kind>(spec: &Spec, run: Erased<K>) -> Erased<K> {
     let arguments: Vec<Argument> = match &spec.input {
         Some(input) => arguments(&input.schema).collect(),
@@ -88,7 +88,8 @@ fn is_never_empty(schema: &Value) -> bool {
         || schema.get("minLength").and_then(Value::as_u64) > Some(0)
 }
 
-/// Returns the arguments as JSON. An empty text for an optional argument counts as absent: clients with forms send it.
+/// Returns the arguments as JSON. An optional argument with an empty text counts as absent, because clients with forms send an
+/// empty text for an empty field.
 fn read(text: &str, arguments: &[Argument]) -> Result<String, String> {
     let mut out = String::from("{");
     for member in members(text) {
@@ -115,7 +116,7 @@ fn read(text: &str, arguments: &[Argument]) -> Result<String, String> {
 }
 
 impl Reading {
-    /// Returns the JSON value that the text means.
+    /// Returns the JSON value of the text.
     fn literal(self, text: &str) -> Option<String> {
         match self {
             Self::Boolean => text.parse::<bool>().ok().map(|value| value.to_string()),

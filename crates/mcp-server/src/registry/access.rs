@@ -73,7 +73,7 @@ pub(crate) fn checked<K: Kind>(
     })
 }
 
-/// Runs `next` if `reply` is a success; otherwise returns the error.
+/// Runs `next` if `reply` is a success. Otherwise returns the error of `reply`.
 pub(crate) fn and_then(reply: Reply, next: impl FnOnce() -> Reply + Send + 'static) -> Reply {
     match reply {
         Reply::Ready(Ok(_)) => next(),

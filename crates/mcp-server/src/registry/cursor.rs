@@ -1,9 +1,8 @@
 //! Authenticated, stateless list cursors.
 //!
-//! A cursor holds the sequence number of the item after which the next page starts. Its
-//! authentication code covers the list and the principal: a client cannot make a cursor, use it
-//! on another list, or use the cursor of another principal. The server stores nothing. A cursor is valid
-//! as long as the server has the [`StateKeys`] under which it was made.
+//! A cursor holds the sequence number of the item after which the next page starts. Its authentication code covers the list and
+//! the principal. A client therefore cannot invent a cursor, use it on another list, or use the cursor of another principal. The
+//! server stores nothing. A cursor is valid as long as the server has the [`StateKeys`] under which it was made.
 
 use data_encoding::BASE64URL_NOPAD;
 use mcp_jsonrpc::ErrorObject;
@@ -77,7 +76,7 @@ impl<'a> Cursors<'a> {
         self.with_parts(position, |parts| self.keys.has_signed(parts, code))
     }
 
-    /// Passes what the authentication code covers.
+    /// Calls a function with the data that the authentication code covers.
     fn with_parts<T>(self, position: &[u8], sign: impl FnOnce(&[&[u8]]) -> T) -> T {
         let has_principal = [u8::from(self.principal.is_some())];
         let principal = self.principal.map(Principal::as_str).unwrap_or_default();

@@ -42,9 +42,9 @@ macro_rules! shared_setters {
             self
         }
 
-        /// Adds middleware around the handler, inside the middleware of the server. The middleware sees a
-        /// request with the name or URI and the arguments of the call, and the messages that the handler
-        /// sends. The first middleware added is the outermost.
+        /// Adds middleware around the handler, inside the middleware of the server. The middleware receives a request with the
+        /// name or URI and the arguments of the call, and the messages that the handler sends. The first middleware added is the
+        /// outermost.
         #[must_use]
         pub fn layer(mut self, middleware: impl mcp_protocol::middleware::Middleware) -> Self {
             let middleware = mcp_protocol::middleware::SharedMiddleware::new(middleware);
@@ -52,11 +52,9 @@ macro_rules! shared_setters {
             self
         }
 
-        /// Makes the item visible only in sessions for which `visible` returns `true`. For other
-        /// sessions the item does not exist: it is neither listed nor can it be used. If several
-        /// rules are set, all of them must return `true`. Call
-        /// [`Server::visibility_changed`](crate::Server::visibility_changed) when the result of a
-        /// rule changes.
+        /// Makes the item visible only in sessions for which `visible` returns `true`. For other sessions, the item does not
+        /// exist: it is not listed and cannot be used. If several rules are set, all of them must return `true`. Call
+        /// [`Server::visibility_changed`](crate::Server::visibility_changed) when the result of a rule changes.
         #[must_use]
         pub fn visible_if(
             mut self,
@@ -104,7 +102,7 @@ macro_rules! completion_setters {
 }
 pub(crate) use completion_setters;
 
-/// Adds what the types of `handler` determine to `spec`. The compiler infers `M` from the handler.
+/// Adds the properties that the types of `handler` determine to `spec`. The compiler infers `M` from the handler.
 pub(crate) fn describe<K: Kind, S, M, H: Handler<K, S, M>>(_: &H, spec: &mut Spec) {
     H::describe(spec);
 }

@@ -24,7 +24,7 @@ pub(crate) struct InstalledExtension {
     pub(crate) requires: Vec<Requirement>,
 }
 
-/// Checks what the extensions require of the server and of each other.
+/// Checks the requirements of the extensions on the server and on each other.
 pub(crate) fn check(
     installed: &[InstalledExtension],
     capabilities: &ServerCapabilities,

@@ -1,4 +1,4 @@
-//! Lists of resources from a data source: the handler's page, and its cursor.
+//! Lists of resources from a data source: the page that a handler returns, and its cursor.
 
 use std::sync::Arc;
 
@@ -22,10 +22,9 @@ const LIST: &str = "listed resources";
 pub struct ResourcePage {
     /// The resources.
     pub resources: Vec<Resource>,
-    /// The position after which the next page starts, at most 1,500 bytes; `None` on the last page.
-    /// The client receives it in an authenticated cursor: the client can read the position, but
-    /// cannot invent or change it. A cursor is valid only for the principal that received it, and as
-    /// long as the server has the same [keys](crate::ServerBuilder::state_keys).
+    /// The position after which the next page starts, at most 1,500 bytes; `None` on the last page. The client receives it in an
+    /// authenticated cursor: the client can read the position, but cannot invent or change a position. A cursor is valid only for
+    /// the principal that received it, and as long as the server has the same [keys](crate::ServerBuilder::state_keys).
     pub next: Option<String>,
 }
 

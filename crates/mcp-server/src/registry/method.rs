@@ -92,7 +92,7 @@ impl IntoOutput<ForNotification, Plain> for () {
     }
 }
 
-/// The extension to which a method belongs.
+/// The extension to which the method belongs.
 #[derive(Debug, Clone)]
 pub(crate) struct MethodOwner {
     pub(crate) extension: Arc<str>,
@@ -146,7 +146,7 @@ pub(crate) fn missing_extension(identifier: &str) -> ErrorObject {
 pub(crate) struct Methods<K: Kind>(BTreeMap<String, MethodEntry<K>>);
 
 impl<K: Kind> Methods<K> {
-    /// Registers the entries. `problems` gets those that cannot be registered.
+    /// Registers the entries. Adds the reasons why entries cannot be registered to `problems`.
     pub(crate) fn new(
         entries: Vec<MethodEntry<K>>,
         what: &str,

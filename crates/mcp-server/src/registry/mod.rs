@@ -1,7 +1,7 @@
 //! Lists of registered items, which may change while the server runs.
 //!
-//! Readers take a snapshot; a change creates a new one. The text of each page is written once per
-//! snapshot and revision, and then sent without copying.
+//! Readers use a snapshot; a change creates a new snapshot. The text of each page is written once per snapshot and revision, and
+//! then sent without copying.
 
 pub(crate) mod access;
 pub(crate) mod completion;
@@ -56,8 +56,7 @@ pub(crate) struct Registry<E> {
 /// An immutable version of a registry.
 pub(crate) struct Snapshot<E> {
     items: Vec<(u64, Arc<E>)>,
-    /// The items, sorted by length of the key, then by key: most comparisons of a search compare
-    /// only two numbers.
+    /// The items, sorted by the length of the key, then by the key. Most comparisons of a search then compare only two numbers.
     sorted: Vec<Arc<E>>,
     next: u64,
     is_uniform: bool,
@@ -69,8 +68,8 @@ pub(crate) struct Snapshot<E> {
 struct Page {
     after: u64,
     text: SharedText,
-    /// The items, and the sequence number of the last one, if another page follows: its cursor is
-    /// different for each principal.
+    /// The items and, if another page follows, the sequence number of the last item. The cursor is not part of the text, because
+    /// it is different for each principal.
     next: Option<(String, u64)>,
 }
 
@@ -104,13 +103,13 @@ impl<E: Entry> Snapshot<E> {
         Some(&self.sorted[found.ok()?])
     }
 
-    /// Returns the item with this key, if the session may see it.
+    /// Returns the item with this key, if the item is visible in the session.
     pub(crate) fn get(&self, key: &str, session: &Session) -> Option<&Arc<E>> {
         let entry = self.find(key)?;
         is_visible(&**entry, session).then_some(entry)
     }
 
-    /// Returns all items that the session may see.
+    /// Returns all items that are visible in the session.
     pub(crate) fn iter<'a>(&'a self, session: &'a Session) -> impl Iterator<Item = &'a Arc<E>> {
         self.items
             .iter()
@@ -187,8 +186,7 @@ impl<E: Entry> Snapshot<E> {
         pages
     }
 
-    /// Writes the items after a sequence number. Returns the sequence number of the last one if
-    /// another page follows.
+    /// Writes the items after a sequence number. If another page follows, returns the sequence number of the last item.
     fn write(
         &self,
         after: u64,
@@ -272,8 +270,8 @@ impl<E: Entry> Registry<E> {
         Ok(())
     }
 
-    /// Prepares the addition of these entries. Nothing changes before
-    /// [`commit`](PreparedChange::commit); the registry stays locked until then.
+    /// Prepares the addition of these entries. The registry does not change before [`commit`](PreparedChange::commit), and stays
+    /// locked until then.
     pub(crate) fn prepare_add(
         &self,
         entries: Vec<E>,

@@ -73,9 +73,9 @@ impl<S: Clone + Send + Sync + 'static> Resource<S> {
         }
     }
 
-    /// Makes the resource readable only for clients for which `check` returns `true`. The check runs
-    /// for each read and for each subscription, before the handler and its middleware. For other
-    /// clients, the resource does not exist. If the check returns an error, the request fails with it.
+    /// Makes the resource readable only for clients for which `check` returns `true`. The check runs for each read and for each
+    /// subscription, before the handler and its middleware. For other clients, the resource does not exist. If the check returns
+    /// an error, the request fails with this error.
     ///
     /// The check is a sync or async function whose parameters are extractors: `Args` with the template's
     /// variables, the [`State`](crate::State), or the caller. The check cannot send requests to the
@@ -127,7 +127,7 @@ impl<S: Clone + Send + Sync + 'static> Resource<S> {
         self
     }
 
-    /// Sets audience, priority and date of the last change.
+    /// Sets the audience, the priority, and the date of the last change.
     #[must_use]
     pub fn annotations(mut self, annotations: Annotations) -> Self {
         let priority = annotations

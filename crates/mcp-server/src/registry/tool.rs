@@ -65,7 +65,7 @@ enum Input {
     None,
     /// The decoder of the argument type.
     Decoder,
-    /// The schema, because the decoder accepts more.
+    /// The schema, which is checked because the decoder accepts more values.
     Schema,
 }
 
@@ -318,8 +318,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
     }
 }
 
-/// Lets the compiler infer `H` and `M` from a handler. Returns whether the handler keeps the
-/// context.
+/// A function from whose argument the compiler infers `H` and `M`. Returns whether the handler keeps the context.
 fn describe<S, M, H: Handler<ForTool, S, M>>(_: &H, spec: &mut Spec) -> bool {
     H::describe(spec);
     H::KEEPS_CONTEXT
@@ -386,8 +385,8 @@ pub(crate) enum InputCheck {
 }
 
 impl InputCheck {
-    /// Checks arguments for what their decoder does not check. Returns the arguments for the
-    /// handler: optional members that are `null` and may not be `null` are absent.
+    /// Checks the rules for arguments that their decoder does not check. Returns the arguments for the handler, without optional
+    /// members that are `null` although the schema does not admit `null`.
     pub(crate) fn check<'a>(
         &self,
         arguments: &'a str,

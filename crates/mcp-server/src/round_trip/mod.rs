@@ -46,7 +46,7 @@ pub(crate) struct MultiRoundTrip {
     principal: Option<Principal>,
 }
 
-/// The data that identifies a call, so that the state of another call is rejected.
+/// The data that identifies the call. With it, the server rejects the state of another call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallBinding<'a> {
     pub(crate) method: &'static str,

@@ -26,9 +26,9 @@ const OVERHEAD: usize = 1 + 16 + 8 + 16;
 /// key without failing running calls and losing stored sessions, first give the new key to all processes with [`with_previous`]. Then make
 /// it the current key, and keep the old one with [`with_previous`] as long as sessions can live.
 ///
-/// State is encrypted and authenticated (ChaCha20-Poly1305 under a key derived for each state),
-/// and bound to the principal, the method, the name, the arguments, and an expiry time. It may be
-/// used more than once until it expires: for single use, keep a record in the server.
+/// State is encrypted and authenticated (ChaCha20-Poly1305 under a key derived for each state), and bound to the principal, the
+/// method, the name, the arguments, and an expiry time. A client may use a state more than once until it expires. If a state must
+/// be used only once, keep a record in the server.
 ///
 /// [`with_previous`]: Self::with_previous
 pub struct StateKeys {
@@ -87,7 +87,7 @@ impl StateKeys {
 }
 
 impl StateKeys {
-    /// Returns the current key. A random one is created when it is first needed.
+    /// Returns the current key. Creates a random key when a key is first needed.
     fn current(&self) -> Result<&[u8; 32], ring::error::Unspecified> {
         if let Some(key) = self.current.get() {
             return Ok(key);
@@ -106,7 +106,7 @@ impl StateKeys {
         }
     }
 
-    /// Returns whether the key is from [`new`](Self::new), so that other processes can have it.
+    /// Returns whether the key is from [`new`](Self::new). Other processes can then have the same key.
     #[doc(hidden)]
     pub fn is_shared(&self) -> bool {
         self.is_shared
@@ -125,10 +125,10 @@ impl StateKeys {
         self.encrypt_for(self.lifetime, state, bound)
     }
 
-    /// Encrypts and authenticates a state of at most 64 KiB, for a [`Service`](mcp_protocol::Service) that makes round trips without a
-    /// [`Server`](crate::Server). [`decrypt`](Self::decrypt) returns the state only with the same `bound`, and only until
-    /// `lifetime`, rounded down to seconds, has passed.
-    /// `bound` is not part of the text: it should identify the kind of state, the call and the principal.
+    /// Encrypts and authenticates a state of at most 64 KiB, for a [`Service`](mcp_protocol::Service) that makes round trips
+    /// without a [`Server`](crate::Server). [`decrypt`](Self::decrypt) returns the state only with the same `bound`, and only
+    /// until `lifetime`, rounded down to seconds, has passed. `bound` should identify the kind of state, the call and the
+    /// principal. The encrypted text does not contain `bound`.
     ///
     /// # Errors
     /// The state is too long, or the operating system returns no random bytes.
@@ -161,8 +161,8 @@ impl StateKeys {
         Ok(BASE64.encode(&out))
     }
 
-    /// Returns the state that [`encrypt_for`](Self::encrypt_for) encrypted under one of these keys; `None` if it was changed, has expired or is
-    /// bound to something else.
+    /// Returns the state that [`encrypt_for`](Self::encrypt_for) encrypted under one of these keys; `None` if the text was
+    /// changed, has expired, or is bound to another value.
     pub fn decrypt(&self, state: &str, bound: &[u8]) -> Option<Vec<u8>> {
         if state.len() > BASE64.encode_len(MAX_STATE + OVERHEAD) {
             return None;

@@ -82,8 +82,7 @@ impl Core {
         })))
     }
 
-    /// Returns the resources to which the client may subscribe, and those whose check has not
-    /// finished.
+    /// Returns the resources to which the client may subscribe, and the resources whose check has not finished.
     fn readable(
         self: &Arc<Self>,
         uris: Vec<String>,

@@ -229,7 +229,7 @@ impl Core {
         }
     }
 
-    /// Lists the registered resources and those of a data source.
+    /// Lists the registered resources and the resources of a data source.
     fn list_resources(
         self: &Arc<Self>,
         params: Option<&str>,

@@ -83,7 +83,8 @@ impl Core {
         })
     }
 
-    /// Returns the URI for the guards: as its resource or template writes it, whatever equal spelling the client sends.
+    /// Returns the URI for the guards. It is in the spelling of its resource or template, even if the client sends another
+    /// spelling.
     pub(super) fn normal_uri<'u>(&self, uri: &'u str, context: &RequestContext) -> Cow<'u, str> {
         if !self.settings.is_guarded() {
             return Cow::Borrowed(uri);
@@ -99,7 +100,7 @@ impl Core {
         normal.map_or(Cow::Borrowed(uri), Cow::Owned)
     }
 
-    /// Finds a resource by its URI or an equal one (RFC 3986, section 6.2.2).
+    /// Finds a resource by its URI or by an equivalent URI (RFC 3986, section 6.2.2).
     fn fixed_resource(&self, uri: &str, session: &Session) -> Option<Arc<ResourceEntry>> {
         let resources = self.resources.snapshot();
         let normal = || {
@@ -112,7 +113,7 @@ impl Core {
         resources.get(uri, session).cloned().or_else(normal)
     }
 
-    /// Finds the resource or template that serves this URI, if the session may see it.
+    /// Finds the resource or template that serves this URI, if the item is visible in the session.
     pub(super) fn find_resource(
         &self,
         uri: &str,
@@ -137,8 +138,8 @@ impl Core {
         Ok(FoundResource::Template(entry, variables, normal))
     }
 
-    /// Checks a subscription to this URI. The guards run twice, for `method` and for a read; then the
-    /// access check of the resource runs. The reply is an error if the client may not subscribe.
+    /// Checks a subscription to this URI. The guards run twice: first for `method`, then for a read. After them, the access check
+    /// of the resource runs. The reply is an error if the client may not subscribe.
     pub(super) fn check_subscription(
         self: &Arc<Self>,
         method: &str,

@@ -51,7 +51,7 @@ fn rewrite(schema: &mut Value, side: Side, optional: bool) {
     }
 }
 
-/// Writes `oneOf` as `anyOf`, which is not stricter, and which hosts support.
+/// Replaces `oneOf` by `anyOf`, which hosts support and which is not stricter.
 fn one_of(keywords: &mut JsonObject, side: Side) {
     if side == Side::Form && is_type(keywords, "string") {
         // Titled choices.
@@ -172,7 +172,7 @@ fn integer_keys(keywords: &mut JsonObject) {
     }
 }
 
-/// Writes `const`, which some hosts do not support, as an `enum` with one value.
+/// Replaces `const`, which some hosts do not support, by an `enum` with one value.
 fn one_string(keywords: &mut JsonObject) {
     if let Some(Value::String(text)) = keywords.get("const") {
         let choices = json!([text]);
@@ -221,7 +221,7 @@ fn string_choices(keywords: &mut JsonObject, side: Side) {
     }
 }
 
-/// Returns the choices of a form with their titles; a choice without a title has its name.
+/// Returns the choices of a form with their titles; the title of a choice without one is its name.
 fn titled(variants: &[Value]) -> Value {
     let choices = variants.iter().flat_map(|variant| {
         let names = strings(variant.get("enum"));

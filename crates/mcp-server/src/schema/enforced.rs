@@ -1,8 +1,8 @@
 //! Decides whether the decoder of an argument type enforces its schema.
 //!
-//! Decoders accept more than the schema of their type says: a list for a struct, a number for the tag of
-//! a flattened enum, any text for a `String` whose schema has an `enum`. Only flat arguments are trusted to
-//! their decoder, and only after it has been tried with values that the schema rejects.
+//! Decoders accept more values than the schema of their type: a list for a struct, a number for the tag of a flattened enum, any
+//! text for a `String` whose schema has an `enum`. A decoder is trusted only for flat arguments, and only after a test with
+//! values that the schema rejects.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -22,8 +22,8 @@ const ANNOTATIONS: [&str; 7] = [
     "writeOnly",
 ];
 
-/// Returns whether `accepts` rejects every value that the schema rejects. Schemas with other keywords than those of simple types are
-/// never trusted.
+/// Returns whether `accepts` rejects every value that the schema rejects. For a schema with keywords that simple types do not
+/// have, returns `false`.
 pub(super) fn is_enforced(schema: &JsonObject, accepts: &dyn Fn(&str) -> bool) -> bool {
     let accepts = |members: &JsonObject| {
         let text = json!(members).to_string();

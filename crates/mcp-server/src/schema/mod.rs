@@ -1,10 +1,9 @@
 //! JSON Schema from types, in the shape that hosts accept.
 //!
-//! Hosts pass the schema of a tool to the API of a model, and these APIs support only a part of JSON
-//! Schema: the root is an object without `$ref` or a union, types are not nullable, integer formats
-//! of a programming language are unknown, and every array describes its items. A derive produces
-//! other forms, so [`clean`] rewrites each schema and [`root`] the root. A rewritten schema is never
-//! stricter: it admits all arguments that the type accepts.
+//! Hosts pass the schema of a tool to the API of a model, and these APIs support only a part of JSON Schema: the root is an
+//! object without `$ref` or a union, types are not nullable, integer formats of a programming language are unknown, and every
+//! array describes its items. A derive produces other forms. [`clean`] therefore rewrites each schema, and [`root`] rewrites the
+//! root. A rewritten schema is never stricter: it admits all arguments that the type accepts.
 //!
 //! - An optional member is not required, and `null` is not advertised for it.
 //! - Definitions are inlined, unless they are recursive.
@@ -49,7 +48,7 @@ pub(crate) fn validate(validator: &Validator, value: &Value) -> Result<(), Strin
     }
 }
 
-/// The side that reads the values of a schema.
+/// The side that reads the values that a schema describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     /// The server: models write the values.
@@ -75,8 +74,7 @@ pub(crate) struct Input {
 pub(crate) struct Output {
     /// The schema of the type, which may describe any value.
     pub(crate) schema: JsonObject,
-    /// The schema inside `{"result": …}`, for revisions that require an object; `None` if it is an
-    /// object.
+    /// The schema inside `{"result": …}`, for revisions that require an object; `None` if the schema already describes an object.
     pub(crate) wrapped: Option<JsonObject>,
 }
 
@@ -112,7 +110,7 @@ pub(crate) fn form<T: JsonSchema>() -> Result<Input, SchemaError> {
     input_of(&Derived::of::<T>(), Side::Form)
 }
 
-/// Returns the schema of an argument type, and tries the decoder of the type.
+/// Returns the schema of an argument type, and tests the decoder of the type.
 pub(crate) fn arguments<T: JsonSchema + DeserializeOwned>() -> Result<Input, SchemaError> {
     let mut input = input::<T>()?;
     let accepts = |text: &str| mcp_jsonrpc::decode::<T>(text).is_ok();
@@ -144,8 +142,7 @@ fn input_of(derived: &Derived, side: Side) -> Result<Input, SchemaError> {
     })
 }
 
-/// Adds `properties` if it is missing. The specification does not require it, but hosts and the APIs
-/// of models do.
+/// Adds `properties` if it is missing. The specification does not require `properties`, but hosts and the APIs of models do.
 pub(crate) fn with_properties(schema: &mut JsonObject) {
     let properties = schema.entry("properties");
     properties.or_insert_with(|| Value::Object(JsonObject::new()));
@@ -167,8 +164,8 @@ fn output_of(derived: &Derived) -> Output {
     }))
 }
 
-/// The derived schema of a type, behind function pointers, so that the code that rewrites it is
-/// compiled once.
+/// The functions that derive the schema of a type. They are function pointers, so that the code that rewrites schemas is compiled
+/// only once.
 struct Derived {
     root: fn(SchemaGenerator) -> Schema,
     name: fn() -> Cow<'static, str>,
@@ -196,7 +193,7 @@ impl Derived {
     }
 }
 
-/// Calls `visit` on each schema directly inside this one.
+/// Calls `visit` on each direct subschema of this schema.
 fn for_each_schema(schema: &mut JsonObject, visit: &mut dyn FnMut(&str, &str, &mut Value)) {
     for (keyword, value) in schema {
         match (keyword.as_str(), value) {

@@ -1,4 +1,4 @@
-//! `null` for optional members: models write it for a member that they omit.
+//! `null` for optional members: some models write `null` instead of omitting a member.
 
 use mcp_types::JsonObject;
 use serde_json::Value;
@@ -6,14 +6,14 @@ use serde_json::Value;
 /// Maximum depth of values and references.
 const DEPTH: usize = 128;
 
-/// Removes each `null` of an optional member that the schema does not admit. Returns whether there was one. Entries of maps and items of
-/// lists are kept: there, `null` is a value.
+/// Removes each `null` of an optional member that the schema does not admit. Returns whether there was such a member. Does not
+/// remove entries of maps and items of lists, because `null` is a value there.
 pub(crate) fn without_nulls(value: &mut Value, schema: &JsonObject) -> bool {
     let root = Value::Object(schema.clone());
     remove(value, &[&root], &root, DEPTH)
 }
 
-/// Removes the nulls from a value to which all of these schemas apply, or some of them.
+/// Removes the nulls from a value to which all or some of these schemas apply.
 fn remove(value: &mut Value, schemas: &[&Value], root: &Value, left: usize) -> bool {
     let Some(left) = left.checked_sub(1) else {
         return false;
@@ -44,7 +44,7 @@ fn remove(value: &mut Value, schemas: &[&Value], root: &Value, left: usize) -> b
     changed
 }
 
-/// Adds the schema and those that it combines, with references resolved.
+/// Adds the schema and the schemas that it combines, with references resolved.
 fn collect<'a>(schema: &'a Value, root: &'a Value, left: usize, parts: &mut Vec<&'a JsonObject>) {
     let (Some(left), Some(keywords)) = (left.checked_sub(1), schema.as_object()) else {
         return;
@@ -75,7 +75,8 @@ fn of_member<'a>(parts: &[&'a JsonObject], name: &str) -> Vec<&'a Value> {
     parts.iter().filter_map(of_part).collect()
 }
 
-/// Returns whether `null` is another way to omit this member: it is a known member, no part requires it, and no part admits `null`.
+/// Returns whether `null` means that this member is omitted: the member is known, no part of the schema requires it, and no part
+/// admits `null`.
 fn is_omitted(name: &str, parts: &[&JsonObject], root: &Value, left: usize) -> bool {
     let is_required = |part: &&JsonObject| {
         super::keywords::strings(part.get("required"))

@@ -10,8 +10,7 @@ use super::{Side, for_each_schema};
 /// Maximum depth of references and unions that are followed at the root.
 const STRAIGHTENED: usize = 16;
 
-/// Returns the root as an object without a reference or a union, or a description of what it is
-/// instead.
+/// Returns the root as an object without a reference or a union, or a description of its actual type.
 pub(super) fn object(root: Value, side: Side, name: &str) -> Result<JsonObject, &'static str> {
     let Value::Object(root) = root else {
         return Err("any value");
@@ -211,7 +210,7 @@ fn is_open(schema: &JsonObject) -> bool {
         && schema.get("additionalProperties") != Some(&Value::Bool(false))
 }
 
-/// Widens a member's schema by another one.
+/// Widens a member's schema, so that it also admits the values of another schema.
 fn either(known: &mut Value, other: Value) {
     if *known == other {
         return;

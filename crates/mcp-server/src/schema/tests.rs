@@ -26,7 +26,7 @@ fn output_json<T: JsonSchema>() -> (Value, Option<Value>) {
     (Value::Object(schema), wrapped.map(Value::Object))
 }
 
-/// Checks structured output as it is sent.
+/// Checks structured output in the form in which it is sent.
 fn fits_output<T: JsonSchema + Serialize>(value: T) {
     let Output { schema, wrapped } = output::<T>();
     let value = serde_json::to_value(value).unwrap();

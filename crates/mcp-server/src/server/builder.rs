@@ -56,9 +56,9 @@ impl ServerBuilder<()> {
 }
 
 impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
-    /// Sets the state. Handlers that are added afterwards take it as [`State<T>`](crate::State);
-    /// handlers that were added before keep the earlier state, initially `()`. The state is cloned
-    /// for each handler and each call: put large data into an `Arc`.
+    /// Sets the state. Handlers that are added afterwards receive this state as [`State<T>`](crate::State). Handlers that were
+    /// added before keep the earlier state, which is `()` at first. The state is cloned for each handler and each call: put large
+    /// data into an `Arc`.
     pub fn state<T: Clone + Send + Sync + 'static>(self, state: T) -> ServerBuilder<T> {
         ServerBuilder {
             state,
@@ -192,8 +192,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self
     }
 
-    /// Adds middleware around all messages of the server, in both directions. The first middleware
-    /// added is the outermost: it sees inbound messages first and outbound messages last.
+    /// Adds middleware around all messages of the server, in both directions. The first middleware added is the outermost: it
+    /// receives inbound messages first and outbound messages last.
     ///
     /// ```
     /// use mcp_server::middleware::{Next, Request};
@@ -292,17 +292,17 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.set(|settings| settings.tolerance = Arc::new(Tolerance::new(strictness)))
     }
 
-    /// Does not declare the logging capability: no log messages are sent to clients.
+    /// Makes the server not declare the logging capability. It then sends no log messages to clients.
     pub fn without_logging(self) -> Self {
         self.set(|settings| settings.logging = false)
     }
 
-    /// Does not declare the subscription capability: clients cannot subscribe to resources.
+    /// Makes the server not declare the subscription capability. Clients then cannot subscribe to resources.
     pub fn without_subscriptions(self) -> Self {
         self.set(|settings| settings.subscribe = false)
     }
 
-    /// Does not notify clients when a list changes.
+    /// Makes the server not notify clients when a list changes.
     pub fn without_list_changes(self) -> Self {
         self.set(|settings| settings.list_changed = false)
     }
@@ -314,10 +314,9 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         })
     }
 
-    /// Sets how long clients of the stateless revision may cache lists. Default: no caching. Lists
-    /// that are not the same for all clients are always private: lists with
-    /// [hidden](crate::Tool::visible_if) items, and lists with more than one page, whose cursors
-    /// belong to one principal.
+    /// Sets how long clients of the stateless revision may cache lists. Default: no caching. A list that is not the same for all
+    /// clients is always private. Such lists are lists with [hidden](crate::Tool::visible_if) items, and lists with more than one
+    /// page, because a cursor belongs to one principal.
     pub fn cache_lists(self, hint: CacheHint) -> Self {
         self.set(|settings| settings.lists = hint)
     }
@@ -328,9 +327,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.set(|settings| settings.reads = hint)
     }
 
-    /// Sets the keys that encrypt the state of a call between its round trips, for servers with
-    /// several processes. Default: a random key, so only the process that started a call can
-    /// continue it.
+    /// Sets the keys that encrypt the state of a call between its round trips, for servers with several processes. Default: a
+    /// random key. Only the process that started a call can then continue the call.
     #[cfg(feature = "state-keys")]
     pub fn state_keys(self, keys: StateKeys) -> Self {
         self.set(|settings| settings.keys = Arc::new(keys))

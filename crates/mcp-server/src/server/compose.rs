@@ -146,8 +146,8 @@ fn prefixed(prefix: &str, uri: &str) -> Result<String, String> {
     })
 }
 
-/// Puts the handlers of the items behind the middleware of their server. The middleware sees the
-/// names and URIs of that server, without the prefix of a mount.
+/// Puts the handlers of the items behind the middleware of their server. The middleware receives the names and URIs of that
+/// server, without the prefix of a mount.
 fn keep_layers(parts: &mut Parts, prefix: Option<&str>) {
     let layers = std::mem::take(&mut parts.layers);
     if layers.is_empty() {
@@ -193,8 +193,8 @@ fn own_uri(prefix: Option<&str>) -> impl Fn(&str) -> String + Send + Sync + 'sta
     }
 }
 
-/// Makes the handlers of the items run the guards of their server first. The guards see the names
-/// and URIs of that server, without the prefix of a mount.
+/// Makes the handlers of the items run the guards of their server first. The guards receive the names and URIs of that server,
+/// without the prefix of a mount.
 fn keep_guards(parts: &mut Parts, prefix: Option<&str>) {
     if parts.settings.guards.is_empty() {
         return;
@@ -240,7 +240,7 @@ fn keep_guards(parts: &mut Parts, prefix: Option<&str>) {
     }
 }
 
-/// Guards the reads of a resource, and subscriptions to it as reads.
+/// Makes the guards check the reads of a resource. A subscription to the resource is checked as a read.
 fn guard_reads(
     guards: &Arc<[RequestCheck]>,
     run: &mut Erased<ForResource>,

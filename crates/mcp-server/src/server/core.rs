@@ -100,8 +100,7 @@ impl ReportChange for Core {
 }
 
 impl Core {
-    /// Creates a server from the parts that its builder collected, or returns everything that is
-    /// wrong with them.
+    /// Creates a server from the parts that its builder collected, or returns all problems of these parts.
     pub(super) fn new(parts: Parts) -> Result<Self, Vec<RegistrationError>> {
         let mut problems = parts.problems;
         let subscriptions = Arc::<Subscriptions>::default();

@@ -43,7 +43,7 @@ pub trait Extension<S> {
         JsonObject::new()
     }
 
-    /// Returns what the extension needs from the server. Default: nothing.
+    /// Returns the requirements of the extension on the server. Default: none.
     fn requires(&self) -> Vec<Requirement> {
         Vec::new()
     }
@@ -63,17 +63,15 @@ pub trait Extension<S> {
     /// an empty builder. Other settings of the builder are ignored.
     ///
     /// Only clients that declare the extension can use its methods and send its notifications, unless
-    /// [`serves_all_clients`](Self::serves_all_clients) returns `true`. If
-    /// something cannot be registered, nothing of the extension is installed, and
-    /// [`ServerBuilder::build`] reports the problem.
+    /// [`serves_all_clients`](Self::serves_all_clients) returns `true`. If one item cannot be registered, no part of the
+    /// extension is installed, and [`ServerBuilder::build`] reports the problem.
     fn install(self, server: ServerBuilder<S>) -> ServerBuilder<S>
     where
         Self: Sized;
 }
 
 impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
-    /// Installs an extension. What it requires is checked by [`build`](Self::build), so that the
-    /// order of extensions does not matter.
+    /// Installs an extension. [`build`](Self::build) checks its requirements, so the order of extensions does not matter.
     pub fn with(mut self, extension: impl Extension<S>) -> Self {
         let id = extension.id().to_owned();
         let installed = &self.parts.extensions;

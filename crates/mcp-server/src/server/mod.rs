@@ -88,8 +88,8 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         self.core.changed(change);
     }
 
-    /// Notifies the clients of this process of a change. Call it for each change that arrives on
-    /// the [`ChangeBus`](crate::ChangeBus); a server without a bus does not need it.
+    /// Notifies the clients of this process of a change. Call it for each change that arrives on the
+    /// [`ChangeBus`](crate::ChangeBus); a server without a bus does not need this method.
     pub fn deliver(&self, change: &Change) {
         self.core.deliver(change);
     }
@@ -195,9 +195,8 @@ impl<S: Clone + Send + Sync + 'static> Service for Server<S> {
     }
 }
 
-/// The server that serves the call, for handlers that change its lists. `S` is the state type of
-/// the handler. For a handler of a merged or mounted server the parameter is the outer server, and
-/// items that it adds get no prefix.
+/// The server that serves the call, for handlers that change its lists. `S` is the state type of the handler. In a handler of a
+/// merged or mounted server, this parameter is the outer server. Items that the handler adds get no prefix.
 impl<S: Clone + Send + Sync + 'static> FromCall<S> for Server<S> {
     const KEEPS_CONTEXT: bool = false;
 
@@ -230,8 +229,8 @@ pub struct WeakServer<S = ()> {
 }
 
 impl<S: Clone> Server<S> {
-    /// Returns a handle that does not keep the server alive. Use it in the state or a handler of
-    /// the same server: with a [`Server`] there, the server would own itself and never be dropped.
+    /// Returns a handle that does not keep the server alive. Use it in the state or a handler of the same server: a [`Server`]
+    /// there would own itself, and would never be dropped.
     pub fn downgrade(&self) -> WeakServer<S> {
         WeakServer {
             core: Arc::downgrade(&self.core),

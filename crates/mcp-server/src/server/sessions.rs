@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
-/// The smallest number of entries at which dead ones are removed.
+/// Minimum number of entries at which dead entries are removed.
 const MIN_SWEEP: usize = 64;
 
 /// The open sessions, by address. Opening and closing take constant time on average.

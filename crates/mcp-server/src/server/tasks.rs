@@ -8,8 +8,8 @@ use super::ServerBuilder;
 use crate::TaskOptions;
 
 impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
-    /// Stores tasks in `store`. Default: a [`MemoryTaskStore`](crate::MemoryTaskStore), which loses
-    /// them when the process ends.
+    /// Stores tasks in `store`. Default: a [`MemoryTaskStore`](crate::MemoryTaskStore), which loses the tasks when the process
+    /// ends.
     ///
     /// With any other store, the server reads the unfinished tasks when it starts. Unfinished tasks
     /// of [resumable](crate::Tool::resumable) tools run again; all others end with an error.

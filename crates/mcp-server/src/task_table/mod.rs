@@ -35,7 +35,7 @@ pub(crate) struct Tasks {
     pub(crate) subscriptions: Arc<Subscriptions>,
     /// Whether the recovery of unfinished tasks was started.
     pub(crate) recovery_started: AtomicBool,
-    /// Whether the recovery is in progress; also notifies after each recovered task.
+    /// Whether the recovery is in progress. Watchers are also notified after each recovered task.
     pub(crate) recovering: watch::Sender<bool>,
     /// Whether expired tasks are being removed at intervals.
     pub(crate) sweeper_started: AtomicBool,
@@ -116,7 +116,7 @@ impl Tasks {
         })
     }
 
-    /// Returns the lease of a task that this process runs from now on; `None` if no other process uses the store.
+    /// Returns the lease of a task that this process starts to run. Returns `None` if no other process uses the store.
     ///
     /// # Errors
     /// The operating system has no random numbers.
@@ -155,8 +155,8 @@ impl Tasks {
         }
     }
 
-    /// Adds a task to the table, within the limits of `options` if it is new. Call this before storing
-    /// the task, so that the recovery does not take it for an unfinished one.
+    /// Adds a task to the table, within the limits of `options` if it is new. Call this before storing the task, so that the
+    /// recovery does not mistake it for an unfinished task.
     pub(crate) fn guard(
         self: &Arc<Self>,
         running_task: RunningTask,
@@ -200,7 +200,8 @@ impl Tasks {
     /// Counts a new task for its owner until it expires.
     ///
     /// # Errors
-    /// The stored tasks of the owner are too large, or too many tasks of unauthenticated clients at its address are stored.
+    /// The stored tasks of the owner are too large, or the store has too many tasks of unauthenticated clients at the owner's
+    /// address.
     pub(crate) fn count_stored(
         &self,
         owner: &Owner,
@@ -322,7 +323,7 @@ mod tests {
 
     use super::*;
 
-    /// The link of a client that is gone.
+    /// The link of a client that has disconnected.
     #[derive(Debug)]
     struct ClosedLink;
 
@@ -387,7 +388,7 @@ mod tests {
         }
     }
 
-    /// A task with arguments of this size, which expires after some seconds.
+    /// Returns a task that expires after some seconds, with arguments of this size.
     fn stored(id: &str, bytes: usize, seconds: u64) -> Task {
         let arguments = format!("{{\"text\":\"{}\"}}", "x".repeat(bytes));
         let arguments = mcp_jsonrpc::RawJson::copy(&arguments);
@@ -415,7 +416,7 @@ mod tests {
         assert!(count(1, later, 9).is_err());
     }
 
-    /// Previously, one client could fill the store, so that other clients could start no task for an hour.
+    /// Previously, one client could fill the store, and other clients could not start a task for an hour.
     #[test]
     fn the_stored_tasks_of_one_owner_have_a_limited_size() {
         let (tasks, now) = (tasks(), Timestamp::default());

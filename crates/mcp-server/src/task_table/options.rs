@@ -11,7 +11,7 @@ const TTL: Duration = Duration::from_secs(3_600);
 const MAX_TTL: Duration = Duration::from_secs(24 * 3_600);
 /// Default maximum time to live of tasks without an owner.
 const MAX_ANONYMOUS_TTL: Duration = Duration::from_secs(3_600);
-/// Minimum time to live: with less, a client could not read the result.
+/// Minimum time to live. With a shorter time, a client could not read the result.
 const MIN_TTL: Duration = Duration::from_secs(1);
 /// Default poll interval for clients.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -30,8 +30,8 @@ const RUNNING: usize = 64;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TaskMode {
-    /// Calls of clients that support tasks run as tasks: up to 2025-11-25 if the client requests a
-    /// task, from 2026-07-28 on always. Other clients wait for the result.
+    /// Calls run as tasks if the client supports tasks. Up to 2025-11-25, the client must also request a task. All other calls
+    /// run inline.
     #[default]
     Optional,
     /// All calls run as tasks. Calls of clients without support for tasks are rejected.
@@ -149,9 +149,9 @@ impl TaskOptions {
         self
     }
 
-    /// Sets the maximum number of stored tasks of unauthenticated clients at one address or, for
-    /// IPv6, in one network of 64 bits. A task counts until it expires. The limit keeps one address from
-    /// filling the store, in which all these clients are one owner. Default: 100.
+    /// Sets the maximum number of stored tasks of unauthenticated clients at one address or, for IPv6, in one network of 64 bits.
+    /// A task counts until it expires. All these clients are one owner in the store. The limit prevents one address from filling
+    /// it. Default: 100.
     #[must_use]
     pub fn with_max_anonymous(mut self, tasks: usize) -> Self {
         self.max_anonymous = tasks;
@@ -167,17 +167,18 @@ impl TaskOptions {
         self
     }
 
-    /// Does not recover the unfinished tasks of processes that have ended. Default: they are recovered when the server starts, and
-    /// in a [shared](crate::TaskStore::is_shared) store also later.
+    /// Makes the server not recover the unfinished tasks of processes that have ended. Default: the server recovers them when it
+    /// starts and, in a [shared](crate::TaskStore::is_shared) store, also later.
     #[must_use]
     pub fn without_recovery(mut self) -> Self {
         self.recovery = false;
         self
     }
 
-    /// Sets how long this process may run a task without renewing its lease, in a [shared](crate::TaskStore::is_shared) store. The lease is
-    /// renewed three times as often. If the process has ended, another process ends the task, or runs it again if the tool is resumable, within one
-    /// and a half times this duration. The clocks of the processes should differ by much less. Default: 30 s, at least 1 s.
+    /// Sets how long this process may run a task without renewing its lease, in a [shared](crate::TaskStore::is_shared) store.
+    /// The lease is renewed after each third of this time. If the process has ended, another process takes over the task within
+    /// one and a half times this duration: it runs the task again if the tool is resumable, and otherwise ends the task. The
+    /// clocks of the processes should differ by much less. Default: 30 s, at least 1 s.
     #[must_use]
     pub fn with_lease(mut self, lease: Duration) -> Self {
         self.lease = lease.max(Duration::from_secs(1));
@@ -197,8 +198,8 @@ impl TaskOptions {
         Timestamp::default().after(since.unwrap_or_default())
     }
 
-    /// Returns the time to live for a client that requests `wanted`. `is_anonymous` says
-    /// that the client is on a network and is not authenticated.
+    /// Returns the time to live for a client that requests `wanted`. `is_anonymous` means that the client is on a network and is
+    /// not authenticated.
     pub(crate) fn effective_ttl(&self, wanted: Option<Duration>, is_anonymous: bool) -> Duration {
         let mut ttl = wanted.unwrap_or(self.ttl).min(self.max_ttl);
         if is_anonymous {

@@ -138,8 +138,7 @@ impl TaskRequest {
         Ok(Payload::of(task.to_core()))
     }
 
-    /// Delivers input responses to the task. Completes after they are saved, so that no response is
-    /// lost.
+    /// Delivers input responses to the task. Completes after the responses are saved, so that no response is lost.
     async fn update(self, params: TaskParams) -> Outcome {
         let task = self.find(&params.task_id).await?;
         if task.has_ended() {
@@ -203,7 +202,7 @@ impl TaskRequest {
         Ok(Payload::of(record.task.to_core()))
     }
 
-    /// Waits for the end of the task, and sends its input requests to the client meanwhile.
+    /// Waits for the end of the task. Meanwhile, sends its input requests to the client.
     async fn result(self, id: String) -> Outcome {
         loop {
             let task = self.find(&id).await?;
@@ -251,7 +250,7 @@ impl TaskRequest {
     }
 }
 
-/// Returns the result of the call, related to the task.
+/// Returns the result of the call, with the id of the task in `_meta`.
 fn final_result(task: &Task) -> Outcome {
     match task.state() {
         TaskState::Ended(outcome) => {

@@ -14,8 +14,8 @@ use serde_json::Value;
 
 use super::wire::relate_to_task;
 
-/// The link of a task. Until the request is answered, it forwards to the link of the request. Then
-/// it sends notifications to the session, if there is one, with the id of the task.
+/// The link of a task. Until the request is answered, it forwards messages to the link of the request. Afterwards, it sends
+/// notifications with the id of the task to the session, if there is one.
 pub(super) struct TaskLink {
     request: Option<Arc<dyn Link>>,
     session: Arc<Session>,
@@ -54,7 +54,7 @@ impl TaskLink {
         }
     }
 
-    /// Marks the request as answered: from now on messages are related to the task.
+    /// Marks the request as answered: from now on, messages contain the id of the task.
     pub(super) fn detach(&self, task: &str) {
         // A call detaches only once.
         let _ = self.task.set(task.into());

@@ -1,4 +1,4 @@
-//! A stored task, and how changes of it are saved.
+//! A stored task, and the functions that save its changes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,20 +15,20 @@ const STORE_TIMEOUT: Duration = Duration::from_secs(30);
 const MIN_BACKOFF: Duration = Duration::from_millis(50);
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
 
-/// A change of a task. Called again after each conflict.
+/// A function that changes a task. It is called again after each conflict.
 pub(super) type Change<'a> = &'a (dyn Fn(&mut Task) -> Result<(), TaskEnded> + Sync);
 
 /// A task as the store holds it.
 pub(super) struct TaskRecord {
     pub(super) config: Arc<TaskConfig>,
     pub(super) task: Task,
-    /// Whether only the process with the lease of the task may change it.
+    /// Whether the task may be changed only by the process that has its lease.
     pub(super) is_leased: bool,
 }
 
 impl TaskRecord {
-    /// Saves a change, in at most `max_attempts` attempts. Returns `false` if the task has ended or
-    /// is gone, or if another process has its lease.
+    /// Saves a change, in at most `max_attempts` attempts. Returns `false` if the task has ended or no longer exists, or if
+    /// another process has its lease.
     pub(super) async fn change(
         &mut self,
         max_attempts: u32,
@@ -64,7 +64,7 @@ impl TaskRecord {
         Err(failed)
     }
 
-    /// Reads the task again. Returns `false` if it is gone, or if another process has its lease.
+    /// Reads the task again. Returns `false` if it no longer exists, or if another process has its lease.
     async fn read(&mut self) -> Result<bool, TaskStoreError> {
         let kept = with_timeout(self.config.store.get(self.task.id())).await?;
         let Some(kept) = kept else { return Ok(false) };

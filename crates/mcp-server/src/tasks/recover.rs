@@ -24,7 +24,7 @@ use crate::task_table::{RunningTask, TaskConfig};
 const PAGE: usize = 100;
 /// Attempts to read the store, and to save the end of a task.
 const TRIES: u32 = 24;
-/// How often the client may send an invalid input response before the call fails.
+/// Maximum number of invalid input responses of the client before the call fails.
 const MAX_ANSWERS: u32 = 8;
 
 /// A guard that ends the recovery for all waiting requests when dropped.

@@ -55,7 +55,7 @@ pub(super) async fn send_requests(running_task: &Arc<RunningTask>, link: &Arc<dy
     }
 }
 
-/// Sends one input request and delivers the response. Returns whether the client was reached.
+/// Sends one input request and delivers the response. Returns whether the client could be reached.
 async fn send_request(request: ClaimedInputRequest, link: Arc<dyn Link>, id: Box<str>) -> bool {
     let Some(method) = known_method(request.method()) else {
         return true;

@@ -31,7 +31,7 @@ pub(super) struct TaskRunner {
     pub(super) tasks: Arc<Tasks>,
     pub(super) guard: RunningGuard,
     pub(super) record: TaskRecord,
-    /// Receives the notifications of the task, in session-based revisions.
+    /// The link for the notifications of the task, in session-based revisions.
     pub(super) session: Arc<Session>,
 }
 
@@ -43,7 +43,7 @@ enum End {
     Expired,
     /// A change could not be saved.
     StoreFailed(TaskStoreError),
-    /// The task was ended by another request or process, and that is saved.
+    /// Another request or process has ended the task and saved this.
     EndedElsewhere,
 }
 
@@ -166,7 +166,8 @@ impl TaskRunner {
         Some(renewals)
     }
 
-    /// Renews the lease. Returns whether this process still has it; if the store fails, the next renewal shows that.
+    /// Renews the lease. Returns whether this process still has the lease. If the store fails, returns `true`; the next renewal
+    /// shows whether the lease is lost.
     async fn renew(&mut self) -> bool {
         let Ok(Some(lease)) = self.tasks.lease() else {
             return true;

@@ -25,8 +25,8 @@ use crate::round_trip::{CallBinding, MultiRoundTrip, RoundTrip};
 use crate::server::core::Core;
 use crate::task_table::{RunningGuard, RunningTask, TaskConfig, Tasks};
 
-/// How often the client of the stateless revision may send an invalid input response before the
-/// call fails; in a session the first response counts.
+/// Maximum number of invalid input responses of a client of the stateless revision before the call fails. In a session, the first
+/// response is final.
 const TRIES: u32 = 8;
 
 /// The way in which a tool call is executed.
@@ -453,7 +453,7 @@ fn runtime() -> Result<Handle, ErrorObject> {
 }
 
 impl Tasks {
-    /// Removes expired tasks at intervals, as long as the server exists.
+    /// Removes expired tasks at regular intervals, as long as the server exists.
     fn start_sweeper(self: &Arc<Self>, runtime: &Handle) {
         const EVERY: Duration = Duration::from_secs(30);
         if self.sweeper_started.swap(true, Ordering::AcqRel) {

@@ -49,7 +49,7 @@ pub(super) fn created_result(task: &Task, stateless: bool) -> Payload {
     Payload::of(result)
 }
 
-/// Adds to `_meta` the task that a message belongs to.
+/// Adds the id of the task to which a message belongs to its `_meta`.
 pub(super) fn relate_to_task(message: &mut Value, id: &str) {
     let Value::Object(members) = message else {
         return;

@@ -1,10 +1,10 @@
-//! The percent-encoding of URIs, and segments that leave their folder.
+//! The percent-encoding of URIs, and path segments that lead out of their folder.
 
 use super::expand::encode_char;
 use super::syntax::is_triplet;
 
-/// Normalizes a URI (RFC 3986, sections 6.2.2.1 and 6.2.2.2): the scheme in small letters, encoded unreserved characters plain, other
-/// encodings in capitals. A space is encoded. Returns `None` for invalid URIs.
+/// Normalizes a URI (RFC 3986, sections 6.2.2.1 and 6.2.2.2): writes the scheme in lower case, decodes unreserved characters, and
+/// writes all other encodings in upper case. Encodes spaces. Returns `None` for invalid URIs.
 pub(crate) fn canonical(uri: &str) -> Option<String> {
     let mut text = String::with_capacity(uri.len());
     let mut rest = uri;

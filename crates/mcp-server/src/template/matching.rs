@@ -1,9 +1,8 @@
 //! Matches a URI against a template.
 //!
-//! The template is a sequence of [`MatchStep`]s. A table says for each step and each position in
-//! the URI whether, and how well, the remaining steps match the rest of the URI. It is filled from
-//! the end, with one pass over the URI for each step, and then read from the start. There is no
-//! backtracking, so the time is bounded for every template and URI.
+//! The template is a sequence of [`MatchStep`]s. A table contains, for each step and each position in the URI, how well the
+//! remaining steps match the rest of the URI. The table is filled from the end, with one pass over the URI for each step. Then it
+//! is read from the start. There is no backtracking, so the time is bounded for every template and URI.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -26,7 +25,7 @@ pub(super) struct Matcher {
 #[derive(Debug, Clone)]
 enum MatchStep {
     Literal(String),
-    /// The steps up to the one with this index are optional; matching may continue there.
+    /// The steps before this index are optional; matching may continue at this index.
     Maybe(usize),
     /// A parameter that is present, with or without a value.
     Named {
@@ -42,7 +41,7 @@ enum MatchStep {
 /// The characters that a value may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
-    /// At most one path segment, not empty.
+    /// A part of one path segment, not empty.
     Segment,
     /// The value of a path parameter.
     Parameter,
@@ -80,7 +79,7 @@ impl Class {
         matches!(self, Self::Parameter | Self::Query)
     }
 
-    /// Returns whether a plain slash is allowed, and with it an encoded one.
+    /// Returns whether a slash is allowed, plain or encoded.
     fn holds_paths(self) -> bool {
         matches!(self, Self::Query | Self::Fragment | Self::Reserved)
     }
@@ -327,7 +326,7 @@ impl Table {
         table
     }
 
-    /// Returns the last position at which a value that starts here may end with the best match.
+    /// Returns the last position at which a value that starts here can end, so that the rest has the best match.
     fn end(&self, step: usize, start: usize, class: Class, uri: &[u8]) -> usize {
         let score = self.at(step, start);
         let run = uri[start..].iter().take_while(|&&byte| class.admits(byte));
@@ -338,8 +337,8 @@ impl Table {
     }
 }
 
-/// Returns whether a position in a normalized URI is inside the encoding of a character, where no value ends: after the first byte
-/// of `%XX`, or before the encoding of a byte that continues a character in UTF-8.
+/// Returns whether a position in a normalized URI is inside the encoding of a character, where a value cannot end. Such a
+/// position is after the first byte of `%XX`, or before the encoding of a byte that continues a character in UTF-8.
 fn is_inside_character(uri: &[u8], at: usize) -> bool {
     uri[at.saturating_sub(2)..at].contains(&b'%')
         || matches!(uri[at..], [b'%', b'8' | b'9' | b'A' | b'B', ..])

@@ -49,21 +49,19 @@ pub use self::syntax::TemplateError;
 /// | `{;x}` | `;x` or `;x=` and what `{x}` matches, or nothing | yes |
 /// | `{?x,y}`, `{&x,y}` | parameters of the query, in any order, each once, no others | each of them |
 ///
-/// Several variables in one expression match like several expressions; the last ones may be absent.
-/// Absent variables are not in the result. If a URI can be split in several ways, as many optional
-/// parts as possible are present, and earlier variables match as many characters as possible. A variable that
-/// occurs several times has the same value everywhere.
+/// Several variables in one expression match like several expressions; the last variables may be absent. Absent variables are not
+/// in the result. If a URI can be split in several ways, as many optional parts as possible are present, and earlier variables
+/// match as many characters as possible. A variable that occurs several times has the same value everywhere.
 ///
 /// Values are percent-decoded exactly once. The time is at most proportional to the length of the
 /// URI times the number of variables, for every template.
 ///
 /// # What never matches
 ///
-/// A handler may use a variable as a path, so some URIs never match, whether the characters are
-/// plain or encoded, once or twice: a segment `..`, a NUL, text that is not UTF-8, and an encoded
-/// `/` or `\` in a variable that cannot contain a plain one. A variable `{+x}` after a `/` cannot
-/// begin with another absolute path. This is not a sandbox: the handler must check links and drive
-/// letters.
+/// A handler may use a variable as a path, so some URIs never match: URIs with a segment `..`, with a NUL, with text that is not
+/// UTF-8, or with an encoded `/` or `\` in a variable that cannot contain a plain one. It does not matter whether these
+/// characters are plain, encoded, or encoded twice. A variable `{+x}` after a `/` cannot begin with another absolute path. This
+/// is not a sandbox: the handler must check links and drive letters.
 #[derive(Clone)]
 pub struct UriTemplate {
     text: String,
@@ -110,7 +108,7 @@ impl UriTemplate {
             })
     }
 
-    /// Returns whether [`matches`](Self::matches) can succeed, which is the case if no variable has a modifier.
+    /// Returns whether [`matches`](Self::matches) can succeed: no variable has a modifier.
     pub fn is_reversible(&self) -> bool {
         self.matcher.is_some()
     }
@@ -130,8 +128,7 @@ impl UriTemplate {
         expand::expand(&self.parts, |name| expand::Value::of(values.get(name)?))
     }
 
-    /// Returns the normal form of a URI: with the scheme as the template writes it, and without encoded characters
-    /// that need no encoding.
+    /// Returns the normal form of a URI: with the scheme in the spelling of the template, and without needless encoding.
     pub(crate) fn normal(&self, uri: &str) -> Option<String> {
         let uri = canonical(uri)?;
         let scheme = self.text.split(['{', ':']).next().unwrap_or_default();

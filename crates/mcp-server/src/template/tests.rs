@@ -388,7 +388,7 @@ fn matching_inverts_expansion() {
     }
 }
 
-/// Escapes before a colon are not a scheme, whose capitals do not matter.
+/// Text with escapes before a colon is not a scheme, so its case matters.
 #[test]
 fn escapes_before_the_first_colon_keep_their_capitals() {
     let template = UriTemplate::parse("{a}é:{b}").unwrap();

@@ -1,4 +1,4 @@
-//! What connects a server to the client of a test.
+//! The connection between a server and the client of a test.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -11,7 +11,7 @@ use serde_json::Value;
 /// A function that returns the result of a server request or input request for its method and params.
 pub(super) type Answers = Arc<dyn Fn(&str, &Value) -> Result<Value, ErrorObject> + Send + Sync>;
 
-/// The notifications that a client has received, with method and params.
+/// The notifications that a client has received, each with its method and params.
 #[derive(Default)]
 pub(super) struct Notifications(Mutex<Received>);
 
@@ -34,8 +34,8 @@ impl Notifications {
         waiting.into_iter().for_each(Waker::wake);
     }
 
-    /// Returns the first result of `read` for the notifications from the number `position` on, and moves `position` behind that notification. Without
-    /// one, the waker is called at the next notification.
+    /// Returns the first result of `read` for the notifications from the number `position` on, and moves `position` behind that
+    /// notification. If there is no result, registers the waker for the next notification.
     pub(super) fn find<T>(
         &self,
         position: &mut usize,

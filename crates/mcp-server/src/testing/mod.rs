@@ -122,9 +122,9 @@ impl TestClient {
         }
     }
 
-    /// Declares client capabilities, and answers server requests and input requests: `answers` gets
-    /// the method and params, and returns the result. Replaces earlier answers. Call it before the
-    /// first request, because the client declares its capabilities when it opens the session.
+    /// Declares client capabilities, and answers server requests and input requests: `answers` receives the method and params,
+    /// and returns the result. Replaces earlier answers. Call it before the first request, because the client declares its
+    /// capabilities when it opens the session.
     #[must_use]
     pub fn answer(
         mut self,
@@ -185,8 +185,8 @@ impl TestClient {
     }
 
     /// Subscribes to changes, and returns when the server has confirmed the subscription. In revision 2026-07-28, sends one
-    /// `subscriptions/listen`. In a session, sends `resources/subscribe` for each resource; the server announces changes of lists
-    /// in any case.
+    /// `subscriptions/listen`. In a session, sends `resources/subscribe` for each resource; the server always announces changes
+    /// of lists.
     ///
     /// ```
     /// use mcp_server::testing::{TestClient, block_on};

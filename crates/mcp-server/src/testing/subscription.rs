@@ -15,8 +15,8 @@ use super::TestClient;
 use super::link::Notifications;
 use crate::Change;
 
-/// The changes that a [`TestClient`] has subscribed to. In revision 2026-07-28, dropping it ends the subscription; in a session, the subscription lasts as long
-/// as the session.
+/// The changes that a [`TestClient`] has subscribed to. In revision 2026-07-28, dropping this value ends the subscription. In a
+/// session, the subscription lasts as long as the session.
 #[must_use = "dropping the subscription ends it"]
 pub struct TestSubscription {
     notifications: Arc<Notifications>,
@@ -131,7 +131,7 @@ impl TestSubscription {
         .await
     }
 
-    /// Returns the next change if it was received already.
+    /// Returns the next change if it has already been received.
     pub fn try_next(&mut self) -> Option<Change> {
         self.find(None)
     }

@@ -26,8 +26,8 @@ const MAX_LIST_BYTES: usize = 32 << 20;
 /// The skills of one server.
 ///
 /// A skill is a set of instructions that the server wrote for a model. Show the user its name, description and server before a
-/// model reads it, and store the answer with [`SkillEntry::fingerprint`]. Two servers can have skills with the same URI, so
-/// identify a skill by its server and its URI. No file is read before it is asked for, and none is executed.
+/// model reads it, and store the user's decision with [`SkillEntry::fingerprint`]. Two servers can have skills with the same URI,
+/// so identify a skill by its server and its URI. A file is read only when the program requests it, and is never executed.
 #[derive(Debug, Clone)]
 pub struct RemoteSkills {
     client: Client,
@@ -40,7 +40,7 @@ pub struct RemoteSkills {
 pub struct SkillList {
     /// The entries that follow the specification.
     pub skills: Vec<SkillEntry>,
-    /// The other ones, with what is wrong with them.
+    /// The other entries, each with its problem.
     pub rejected: Vec<RejectedSkill>,
 }
 
@@ -193,15 +193,16 @@ impl RemoteSkill {
         &self.entry
     }
 
-    /// Returns the text of the `SKILL.md` after the frontmatter. It is text of the server: mark it as such for the model.
+    /// Returns the text of the `SKILL.md` after the frontmatter. This is text of the server; mark it as such for the model.
     pub fn instructions(&self) -> &str {
         &self.instructions
     }
 
-    /// Reads a file of the skill, by its path from the folder of the `SKILL.md` as the URI spells it, and verifies it.
+    /// Reads a file of the skill and verifies it. The path is relative to the folder of the `SKILL.md`, and is written as in the
+    /// URI.
     ///
     /// # Errors
-    /// The file is not in the list of the skill, or differs from it in size or digest.
+    /// The list of the skill does not contain the file, or the file has another size or digest than in the list.
     pub async fn read(&self, path: &str) -> Result<Vec<u8>, Error> {
         let uri = format!("{}/{path}", self.entry.folder());
         if self.entry.resources == Manifest::Dynamic

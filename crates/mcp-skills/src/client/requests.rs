@@ -16,7 +16,8 @@ pub(super) struct Uri {
     pub(super) uri: String,
 }
 
-/// Entries are decoded one by one, so that a malformed one does not hide the others, and only as many as the client reads.
+/// The entries as raw text. They are decoded one by one, so that a malformed entry does not affect the others, and only as many
+/// as the client reads.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Skills {

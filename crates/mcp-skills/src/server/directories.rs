@@ -22,7 +22,7 @@ pub(super) struct Child {
     size: Option<u64>,
 }
 
-/// The children of each folder, sorted by URI, by the URI of the folder without a slash at its end.
+/// The children of each folder, sorted by URI. The key is the URI of the folder, without a slash at its end.
 #[derive(Debug, Default)]
 pub(super) struct Directories(BTreeMap<String, Vec<Child>>);
 
@@ -51,7 +51,7 @@ impl Directories {
     }
 }
 
-/// Adds a child to its folder, and that folder to its own.
+/// Adds a child to its folder, and the folder to its parent folder.
 fn add(all: &mut BTreeMap<String, BTreeMap<String, Child>>, mut child: Child) {
     while let Some((folder, _)) = child.uri.rsplit_once('/') {
         if folder.ends_with('/') {

@@ -11,7 +11,7 @@ use super::directories::Directories;
 use super::skill::File;
 use crate::SkillEntry;
 
-/// What the methods of the extension return now.
+/// The present results of the methods of the extension.
 #[derive(Default)]
 pub(super) struct ServedSkills {
     /// Sorted by URI.
@@ -54,11 +54,11 @@ fn resource<S: Clone + Send + Sync + 'static>(uri: &str, file: &File) -> Resourc
     }
 }
 
-/// The skills of a running server, to replace them. Returned by [`Skills::live`]. Clones are handles of the same skills.
+/// A handle that replaces the skills of a running server. Returned by [`Skills::live`]. Clones are handles to the same skills.
 #[derive(Clone, Default)]
 pub struct LiveSkills {
     served: Arc<RwLock<Arc<ServedSkills>>>,
-    /// Held by one replacement at a time.
+    /// A lock that is held during a replacement.
     replacing: Arc<Mutex<()>>,
 }
 
@@ -72,14 +72,14 @@ impl LiveSkills {
         *self.served.write().unwrap_or_else(PoisonError::into_inner) = skills;
     }
 
-    /// Replaces all skills of the server, and notifies clients of the files that changed. Returns whether there was a
-    /// difference; without one, nothing happens, so that a timer can call this often.
+    /// Replaces all skills of the server, and notifies clients of the files that changed. Returns whether there was a difference.
+    /// Without a difference, this does nothing, so a timer can call it often.
     ///
-    /// A client that reads a changed file at the same moment can receive the error that it does not exist. A client that has
-    /// an older entry notices that the digest differs.
+    /// A client that reads a changed file at the same moment can receive the error that the file does not exist. A client with an
+    /// older entry notices that the digest of a changed file differs.
     ///
     /// # Errors
-    /// A file has the URI of another resource of the server. The skills are then the old ones.
+    /// A file has the URI of another resource of the server. The server then keeps the old skills.
     pub fn replace<S: Clone + Send + Sync + 'static>(
         &self,
         server: &Server<S>,

@@ -50,7 +50,7 @@ impl Skills {
         Ok(skills.into_iter().fold(Self::new(), Self::skill))
     }
 
-    /// Adds a skill. It replaces one with the same path.
+    /// Adds a skill. It replaces a skill with the same path.
     pub fn skill(mut self, skill: Skill) -> Self {
         self.skills.insert(skill.entry().uri.clone(), skill);
         self
@@ -165,7 +165,7 @@ impl<S: Clone + Send + Sync + 'static> Extension<S> for Skills {
     }
 }
 
-/// Adds what results of lists have since 2026-07-28, and the cursor of the next page.
+/// Adds the members that results of lists have since 2026-07-28, and the cursor of the next page.
 fn cacheable(cx: &Ctx, mut result: Value, next: Option<String>) -> Value {
     if cx.revision().is_stateless() {
         result["ttlMs"] = json!(0);

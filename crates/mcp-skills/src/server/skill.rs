@@ -14,14 +14,14 @@ use crate::entry::{INSTRUCTIONS, check_name, check_size};
 use crate::frontmatter;
 use crate::{FileEntry, MAX_BYTES, MAX_FILES, Manifest, SkillEntry, SkillError, SkillErrorKind};
 
-/// What is encoded in the path of a URI.
+/// The characters that are encoded in the path of a URI.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
 
-/// The reason why something in a folder is not read.
+/// The reason why an item in a folder is not read.
 const NOT_A_FILE: &str =
     "symbolic links, special files, and names with ':' or '\\' are not allowed in skills";
 
@@ -46,8 +46,8 @@ pub(crate) struct File {
 }
 
 impl Skill {
-    /// Creates a skill from files in memory, by paths with slashes. One is `SKILL.md`. `path` is the path in the URIs, and its
-    /// last segment is the name of the skill: `review`, or `acme/review`.
+    /// Creates a skill from files in memory, by paths with slashes. One of them is `SKILL.md`. `path` is the path in the URIs,
+    /// and its last segment is the name of the skill: `review`, or `acme/review`.
     ///
     /// # Errors
     /// The `SKILL.md` is missing, its frontmatter is not valid or has another name, or the skill is too large.
@@ -63,7 +63,7 @@ impl Skill {
     /// Reads a skill from a folder, whose name is the name of the skill. Files whose name begins with a dot are left out.
     ///
     /// # Errors
-    /// A file cannot be read or is a symbolic link, or as [`from_files`](Self::from_files).
+    /// A file cannot be read or is a symbolic link, and the errors of [`from_files`](Self::from_files).
     pub fn from_folder(folder: impl AsRef<Path>) -> Result<Self, SkillError> {
         let folder = folder.as_ref();
         let name = folder.file_name().and_then(|name| name.to_str());
@@ -199,8 +199,8 @@ fn open(root: &Path) -> Result<Folder, SkillError> {
     Ok(folder.with_max_bytes(MAX_BYTES))
 }
 
-/// Reads the files of the folder `base` in `root` and of its subfolders. The keys are paths relative to `base`, with slashes. Another
-/// process may replace files during the reads, but `opened` follows no link out of `root`.
+/// Reads the files of the folder `base` in `root` and of its subfolders. The keys are paths relative to `base`, with slashes.
+/// Another process may replace files during the reads, but `opened` does not follow a link out of `root`.
 fn read_files(
     root: &Path,
     opened: &Folder,

@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::super::UriTemplate;
 use super::{Numbers, found, parse};
 
-/// Paths that leave a directory, as a whole path and as a part of one.
+/// Paths that lead out of a directory, as a whole path and as a part of a path.
 const TRAVERSALS: [&str; 30] = [
     "..",
     "../",
