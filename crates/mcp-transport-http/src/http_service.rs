@@ -76,9 +76,9 @@ where
 
 /// The `Authorization` header that an authentication layer has removed from a request, in the extensions of the request.
 ///
-/// Handlers cannot read it. An endpoint that forwards the request to another one, see `ServerOptions::with_forwarding`, adds
-/// the header again, because the other endpoint verifies the request too. If a layer removes the header without
-/// keeping it in this value, the other endpoint rejects the request.
+/// Handlers cannot read it. An endpoint that forwards the request to another one, see `ServerOptions::with_forwarding`, adds the
+/// header again, because the other endpoint verifies the request too. If a layer removes the header and does not store it in this
+/// value, the other endpoint rejects the request.
 #[derive(Clone)]
 #[cfg_attr(
     not(feature = "forward"),
@@ -91,7 +91,7 @@ pub struct RemovedAuthorization {
 
 /// Further headers that an authentication layer adds to a request when the request is forwarded.
 pub trait ForwardedHeaders: Send + Sync {
-    /// Adds the headers. Called once for each forwarded request.
+    /// Adds the headers. This method is called once for each forwarded request.
     ///
     /// # Errors
     /// The headers cannot be created now. The request is then rejected with status 503.
@@ -139,7 +139,7 @@ impl RequestBody {
         Self(content.into())
     }
 
-    /// Returns the content, or an empty slice if it was already sent. It may contain secrets.
+    /// Returns the content, or an empty slice if the content was already sent. The content may contain secrets.
     pub fn as_bytes(&self) -> &Bytes {
         &self.0
     }
@@ -317,7 +317,8 @@ pub fn causes<'a>(
     })
 }
 
-/// Returns why a request failed: a plain sentence if the TLS handshake failed, otherwise the error and its causes.
+/// Returns the reason why a request failed. For a failed TLS handshake, this is a plain sentence; otherwise, it is the error and
+/// its causes.
 pub fn failure_reason(error: &(dyn std::error::Error + 'static)) -> String {
     #[cfg(feature = "tls")]
     if let Some(failure) = crate::tls::TlsFailure::of(error) {

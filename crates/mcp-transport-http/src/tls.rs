@@ -1,4 +1,4 @@
-//! TLS of clients: the certificates that they trust, and what a user can do about a failed handshake.
+//! TLS of clients: the certificates that they trust, and advice for a user about a failed handshake.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -33,7 +33,7 @@ impl ClientTls {
     /// one or more certificates in PEM format.
     ///
     /// # Errors
-    /// Returns an error if `pem` has no certificate, or one that cannot be used.
+    /// Returns an error if `pem` has no certificate, or has a certificate that cannot be used.
     pub fn with_root_certificates(mut self, pem: impl AsRef<[u8]>) -> Result<Self, TransportError> {
         let count = self.roots.len();
         for certificate in CertificateDer::pem_slice_iter(pem.as_ref()) {
@@ -104,7 +104,7 @@ impl fmt::Debug for ClientTls {
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TlsFailure {
-    /// What failed, and what to do.
+    /// The failure, and advice.
     pub reason: String,
     /// Whether the certificate was issued by a CA that the client does not trust.
     pub is_unknown_issuer: bool,

@@ -1,4 +1,4 @@
-//! The delivery of messages that are answered with a status only, one after the other.
+//! The delivery of messages to which the server responds with a status only. They are sent one after the other.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::http_service::ResponseBody;
 const DRAIN_BYTES: usize = 64 << 10;
 const DRAIN_TIME: Duration = Duration::from_secs(1);
 
-/// Why a message was not accepted.
+/// The reason why a message was not accepted.
 pub(crate) enum DeliveryError {
     /// The server does not know the session.
     SessionLost,
@@ -75,8 +75,8 @@ async fn send(state: &Arc<ClientState>, note: QueuedMessage) {
     tracing::warn!("a notification was not delivered: the server lost the session twice");
 }
 
-/// Starts listening and waits until the GET stream is open, up to `listen_wait`. Some servers send
-/// requests on that stream and lose them while it is not open.
+/// Starts listening and waits until the GET stream is open, up to `listen_wait`. Some servers send requests on that stream, and
+/// lose these requests while it is not open.
 async fn wait_for_listening(state: &Arc<ClientState>) {
     if state.options.listen {
         state.start_listening();
@@ -84,8 +84,8 @@ async fn wait_for_listening(state: &Arc<ClientState>) {
     }
 }
 
-/// Sends a message within a session and waits until the server has accepted it. An interrupted
-/// delivery is repeated once, which is safe for the messages sent here.
+/// Sends a message within a session and waits until the server has accepted it. An interrupted delivery is repeated once. This is
+/// safe, because these messages can be delivered twice.
 pub(crate) async fn deliver(
     state: &ClientState,
     session: &Session,

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use mcp_protocol::{MuxLimits, Strictness};
 
-/// Limits and timeouts of one connection. Each has a default. Everything is limited except the time
-/// until a response arrives: the caller limits that.
+/// Limits and timeouts of one connection. Each has a default. Everything is limited, except the time until a response arrives,
+/// which the caller limits.
 #[derive(Debug, Clone)]
 pub struct ClientOptions {
     pub(crate) message_bytes: usize,
@@ -43,9 +43,8 @@ pub(crate) struct ReconnectPolicy {
 }
 
 impl ReconnectPolicy {
-    /// Returns how long to wait before the next attempt after `attempt` failed ones: a random part
-    /// (full jitter) of a bound that doubles each time, so that many clients do not reconnect to
-    /// the same server at once.
+    /// Returns the delay before the next attempt, after `attempt` failed attempts. It is a random part (full jitter) of a bound
+    /// that doubles each time, so that many clients do not reconnect to the same server at once.
     pub(crate) fn delay(&self, attempt: u32) -> Duration {
         let bound = self.base.saturating_mul(1 << attempt.min(16)).min(self.cap);
         // The upper 32 bits are random enough, and the product cannot overflow.
@@ -147,31 +146,30 @@ impl ClientOptions {
         self
     }
 
-    /// Disables the GET stream. List changes, resource updates and server requests outside of calls
-    /// are then not received.
+    /// Disables the GET stream. The client then does not receive list changes, resource updates and server requests outside of
+    /// calls.
     #[must_use]
     pub fn without_listening(mut self) -> Self {
         self.listen = false;
         self
     }
 
-    /// Sets how long the first calls after the handshake wait until the GET stream is open.
-    /// Default: 1 s. Some servers send the server requests of a call on that stream and lose them
-    /// while it is not open.
+    /// Sets how long the first calls after the handshake wait until the GET stream is open. Default: 1 s. Some servers send the
+    /// server requests of a call on that stream, and lose these requests while it is not open.
     #[must_use]
     pub fn with_listen_wait(mut self, longest: Duration) -> Self {
         self.listen_wait = longest;
         self
     }
 
-    /// Sets how often an interrupted event stream is reconnected in a row without a new event. Default: 8.
+    /// Sets the maximum number of consecutive reconnects of an event stream without a new event. Default: 8.
     #[must_use]
     pub fn with_max_reconnects(mut self, attempts: u32) -> Self {
         self.reconnect.attempts = attempts;
         self
     }
 
-    /// Sets how often the interrupted event streams of one call are reconnected in total. Default: 1,000.
+    /// Sets the maximum number of reconnects of all event streams of one call. Default: 1,000.
     #[must_use]
     pub fn with_max_total_reconnects(mut self, attempts: u32) -> Self {
         self.reconnect.total = attempts;
@@ -219,8 +217,8 @@ impl ClientOptions {
         self
     }
 
-    /// Sets the timeout for establishing a connection. Default: 10 s. It applies to the built-in
-    /// HTTP client, not to one set with [`HttpTransport::service`](crate::HttpTransport::service).
+    /// Sets the timeout for establishing a connection. Default: 10 s. It applies to the built-in HTTP client, not to a client
+    /// that was set with [`HttpTransport::service`](crate::HttpTransport::service).
     #[must_use]
     pub fn with_connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
@@ -235,8 +233,8 @@ impl ClientOptions {
         self
     }
 
-    /// Sets how long opening a new session may take after the server has lost the old one. Default:
-    /// 60 s. After that the connection is closed.
+    /// Sets how long opening a new session may take after the server has lost the old one. Default: 60 s. After this time, the
+    /// connection is closed.
     #[must_use]
     pub fn with_reinitialize_timeout(mut self, timeout: Duration) -> Self {
         self.renewal_timeout = timeout;

@@ -1,4 +1,4 @@
-//! The queue of messages to the server that are answered with a status only: notifications and responses.
+//! The queue of messages to which the server responds with a status only: notifications and responses.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! When and where an interrupted event stream is resumed.
+//! The times and positions at which an interrupted event stream is resumed.
 //!
 //! Specification:
 //! [resumability](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery).
@@ -10,8 +10,8 @@ use http::HeaderValue;
 use crate::client::options::ReconnectPolicy;
 use crate::sse::Event;
 
-/// The minimum delay is the base delay divided by this, even if the server asks for none. It bounds
-/// the load from a server that closes the stream after every event.
+/// The minimum delay is the base delay divided by this number, even if the server requests no delay. The minimum limits the
+/// reconnects if a server closes the stream after every event.
 const MIN_DELAY_DIVISOR: u32 = 16;
 
 /// The state of one event stream across all connections that carry it.
@@ -37,7 +37,7 @@ impl<'a> ResumeState<'a> {
         }
     }
 
-    /// Creates the state for the GET stream, which is kept open as long as the connection.
+    /// Creates the state for the GET stream, which is kept open until the connection ends.
     pub(crate) fn of_connection(policy: &'a ReconnectPolicy) -> Self {
         Self {
             policy,
@@ -49,7 +49,7 @@ impl<'a> ResumeState<'a> {
         }
     }
 
-    /// Returns the id to resume after, or `None` if the server sent none that is valid in a header.
+    /// Returns the id to resume after, or `None` if the server sent no id that is valid in a header.
     pub(crate) fn last(&self) -> Option<&HeaderValue> {
         self.last.as_ref()
     }
@@ -79,7 +79,7 @@ impl<'a> ResumeState<'a> {
         self.attempts = 0;
     }
 
-    /// Forgets the last event. The next stream starts from the beginning.
+    /// Removes the id of the last event. The next stream starts from the beginning.
     pub(crate) fn forget(&mut self) {
         self.last = None;
     }

@@ -32,7 +32,7 @@ pub(crate) struct ClientState {
     pub(crate) outgoing: Outgoing,
     pub(crate) incoming: Incoming,
     pub(crate) sessions: Sessions,
-    /// Queued notifications. A call that is made after a notification waits until that is sent.
+    /// Queued notifications. A call that is made after a notification waits until the notification is sent.
     pub(crate) outbox: Outbox,
     /// Queued cancellations. No call waits for them.
     pub(crate) cancels: Outbox,
@@ -72,7 +72,7 @@ impl Permits {
     }
 }
 
-/// The stage of a connection's life.
+/// The stage of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ConnectionStage {
     Open,
@@ -155,7 +155,7 @@ impl ClientState {
         self.http.send(&request).await
     }
 
-    /// Returns why the connection ended, if it has ended.
+    /// Returns the reason why the connection ended, if it has ended.
     pub(crate) fn closed(&self) -> Option<&Closed> {
         self.closed.get()
     }
@@ -218,8 +218,8 @@ impl ClientState {
         }
     }
 
-    /// Ends the connection: calls fail with `reason` at once, server requests are cancelled, and a
-    /// task ends the session. Idempotent.
+    /// Ends the connection: calls fail with `reason` at once, server requests are cancelled, and a task ends the session. A
+    /// second call does nothing.
     pub(crate) fn close(&self, reason: Closed) {
         if self.closed.set(reason).is_err() {
             return;
@@ -289,7 +289,7 @@ impl Drop for ClosedGuard {
 
 /// The tasks of one connection, which end with it.
 pub(crate) struct Tasks {
-    /// Kept so that a call can be dropped outside of the runtime.
+    /// The runtime. It is stored here so that a call can be dropped outside of the runtime.
     runtime: Handle,
     tracker: TaskTracker,
     stop: CancellationToken,

@@ -42,13 +42,12 @@ use crate::http_service::{HttpService, RequestBody, TowerService};
 ///
 /// # Failures
 ///
-/// A failure ends one call and not the connection; the error says what happened and what to do. An
-/// interrupted event stream is resumed with `Last-Event-ID` if the server gave its events ids. If a
-/// response is lost in another way, a request without side effects is sent again, once. A tool is
-/// never called twice; the error says that the tool may have run. When the server has lost
-/// the session, the client opens a new one and restores its log level and subscriptions. On the
-/// stateless revision (2026-07-28) an interrupted stream fails its call and nothing is repeated.
-/// The connection ends when it is closed or dropped, or when no new session can be opened.
+/// A failure ends one call, not the connection. The error says what happened and what to do. If an event stream is interrupted
+/// and its events have ids, the client resumes the stream with `Last-Event-ID`. If a response is lost in another way, the client
+/// sends the request again, once, provided that it has no side effects. The client never calls a tool twice; the error says that
+/// the tool may have run. If the server has lost the session, the client opens a new session and restores its log level and
+/// subscriptions. On the stateless revision (2026-07-28) an interrupted stream fails its call and nothing is repeated. The
+/// connection ends when it is closed or dropped, or when no new session can be opened.
 ///
 /// # Cancel safety
 /// Dropping a call cancels it at the server. Dropping the connection ends the session in the
@@ -170,7 +169,7 @@ impl HttpTransport {
         self
     }
 
-    /// Returns whether the URL is neither `https` nor on this machine, so that others can read the messages in transit.
+    /// Returns whether others can read the messages in transit: the URL is not `https`, and its host is not this machine.
     pub fn is_readable_in_transit(&self) -> bool {
         !self.endpoint.is_secure() && !self.endpoint.is_local()
     }

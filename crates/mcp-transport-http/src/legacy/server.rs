@@ -137,8 +137,7 @@ impl LegacyEndpoint {
         })))
     }
 
-    /// Handles POST: receives one message, or a batch where the revision has batches. Responses are sent on
-    /// the event stream.
+    /// Handles POST: receives one message, or a batch if the revision has batches. Responses are sent on the event stream.
     async fn receive<B>(&self, parts: Box<RequestHead>, body: B) -> Result<Response<Body>, Refusal>
     where
         B: http_body::Body + Send,

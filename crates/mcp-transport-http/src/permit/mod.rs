@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 #[cfg(feature = "server")]
 use crate::permit::share::{KnownOwner, OwnerShare, Shares};
 
-/// A limit on how much of something is in use at once: requests, threads, bytes.
+/// A limit on the number of units that are in use at once. A unit is, for example, a request, a thread or a byte.
 ///
 /// Cloning returns another handle to the same limit.
 #[derive(Clone)]
@@ -21,7 +21,7 @@ pub(crate) struct Capacity(Arc<Counter>);
 struct Counter {
     used: AtomicUsize,
     limit: usize,
-    /// Owners are not distinguished until this many units are in use. At most `limit`.
+    /// The number of units up to which owners are not distinguished. At most `limit`.
     #[cfg(feature = "server")]
     common: usize,
     #[cfg(feature = "server")]
@@ -34,9 +34,9 @@ struct Counter {
 #[cfg(feature = "server")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exhausted {
-    /// All of it is in use.
+    /// All units are in use.
     Limit,
-    /// More than half of it is in use, and the owner has its share.
+    /// More than half of the units are in use, and the owner already uses its share.
     Share,
 }
 
@@ -54,9 +54,9 @@ impl Capacity {
         }))
     }
 
-    /// Creates a limit of which the first half is common. Of the other half each owner can take
-    /// `percent` of the limit, so that one owner cannot take all of it. The last eighth is for owners that have not taken a part of
-    /// the other half yet.
+    /// Creates a limit. All owners share the first half of the units. From the second half, each owner can take at most `percent`
+    /// of the limit, so that one owner cannot take all units. The last eighth of the units is for owners that have not taken a
+    /// unit of the second half yet.
     #[cfg(feature = "server")]
     pub(crate) fn with_shares(limit: usize, percent: u8) -> Self {
         let shares = Shares::of(limit, percent);
@@ -74,14 +74,14 @@ impl Capacity {
         self.0.limit
     }
 
-    /// Takes one unit, unless the limit is reached.
+    /// Returns a permit for one unit, unless the limit is reached.
     pub(crate) fn try_acquire(&self) -> Option<Permit> {
         let mut permit = self.empty_permit();
         let used = permit.add(1);
         (used <= self.0.limit).then_some(permit)
     }
 
-    /// Takes one unit for an owner.
+    /// Returns a permit for one unit of an owner.
     ///
     /// # Errors
     /// The limit or the share of the owner is reached.
@@ -95,7 +95,7 @@ impl Capacity {
         Ok(permit)
     }
 
-    /// Returns a permit of zero units that [grows](Permit::try_grow) in steps.
+    /// Returns a permit of zero units which [grows](Permit::try_grow) in steps.
     #[cfg(feature = "server")]
     pub(crate) fn permit(&self) -> Permit {
         self.empty_permit()
@@ -133,7 +133,7 @@ impl Capacity {
         }
     }
 
-    /// Waits until nothing is in use.
+    /// Waits until no unit is in use.
     #[cfg(feature = "server")]
     pub(crate) async fn drained(&self) {
         self.0.is_draining.store(true, Ordering::SeqCst);
@@ -163,7 +163,7 @@ impl fmt::Debug for Capacity {
     }
 }
 
-/// A part of a [`Capacity`]. Released on drop.
+/// A number of units of a [`Capacity`], which are released on drop.
 pub(crate) struct Permit {
     counter: Arc<Counter>,
     units: usize,
@@ -173,8 +173,8 @@ pub(crate) struct Permit {
 }
 
 impl Permit {
-    /// Adds units and returns how many are in use. They are counted first, so that `Drop` also
-    /// releases a refused permit.
+    /// Adds units and returns how many are in use. They are counted before the check, because `Drop` releases the units of a
+    /// refused permit, too.
     fn add(&mut self, units: usize) -> usize {
         self.units += units;
         self.counter.used.fetch_add(units, Ordering::AcqRel) + units
@@ -195,11 +195,10 @@ impl Permit {
         self.units
     }
 
-    /// Takes more units for an owner, which is determined only if more than half of the limit is in
-    /// use.
+    /// Adds units for an owner. The owner is determined only if more than half of the limit is in use.
     ///
     /// # Errors
-    /// The limit or the share of the owner is reached. The permit has not grown.
+    /// The limit or the share of the owner is reached. The permit is then unchanged.
     pub(crate) fn try_grow(
         &mut self,
         units: usize,

@@ -1,7 +1,7 @@
 //! Shares: how much of a limit one client can take.
 //!
-//! A client is a principal, or without authentication an address. Until half of a limit is in use, clients are
-//! not distinguished, so an ordinary request costs nothing extra.
+//! A client is a principal or, without authentication, an address. Until half of a limit is in use, clients are not
+//! distinguished, so an ordinary request costs nothing extra.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -85,7 +85,7 @@ impl OwnerShare {
         }
     }
 
-    /// Takes more units, unless the owner has its share.
+    /// Takes more units, unless the owner already uses its share.
     pub(crate) fn try_grow(&mut self, units: usize) -> bool {
         let mut owners = lock(&self.shares.owners);
         let taken = owners.get(&self.owner).copied().unwrap_or(0);

@@ -1,8 +1,8 @@
 //! Blocks of memory for long bodies of requests and responses.
 //!
-//! A buffer that grows, and buffers of many sizes, leave holes in the heap. In addition, an allocator can have a heap for
-//! each thread, and memory that was freed in one heap is not available to other threads. Long bodies are therefore kept in blocks of one
-//! size, and some unused blocks are kept for the next bodies. The memory of the process is then close to the memory that is charged.
+//! Buffers that grow, and buffers of many sizes, fragment the heap. In addition, an allocator can have a heap for each thread,
+//! and other threads cannot use memory that was freed in such a heap. Long bodies are therefore kept in blocks of one size, and
+//! some unused blocks are kept for the next bodies. The memory of the process is then close to the memory that is charged.
 
 use std::sync::Mutex;
 
@@ -15,7 +15,7 @@ const MAX_UNUSED: usize = 128;
 
 static UNUSED: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
 
-/// A buffer with a fixed capacity. A whole block is used again after it was dropped.
+/// A buffer with a fixed capacity. The memory of a whole block is reused after the block was dropped.
 pub(crate) struct Block(Vec<u8>);
 
 impl Block {

@@ -15,9 +15,9 @@ pub const CORS_METHODS: [Method; 3] = [Method::POST, Method::GET, Method::DELETE
 
 /// The request headers that a CORS layer in front of an [`Endpoint`](crate::Endpoint) must allow.
 ///
-/// Revision 2026-07-28 also sends a header `Mcp-Param-{name}` for each argument that the schema of a
-/// tool marks with `x-mcp-header`. CORS has no patterns for header names: if your tools have such
-/// arguments, add their headers, or configure the layer to allow what the preflight asks for.
+/// Revision 2026-07-28 also sends a header `Mcp-Param-{name}` for each argument that the schema of a tool marks with
+/// `x-mcp-header`. CORS has no patterns for header names: if your tools have such arguments, add their headers, or configure the
+/// layer to allow all headers that the preflight requests.
 ///
 /// Later versions may add names, so do not depend on the length of the array.
 pub const CORS_REQUEST_HEADERS: [HeaderName; 9] = [
@@ -32,10 +32,9 @@ pub const CORS_REQUEST_HEADERS: [HeaderName; 9] = [
     SESSION_ID,
 ];
 
-/// The response headers that a CORS layer in front of an [`Endpoint`](crate::Endpoint) must expose:
-/// without `Mcp-Session-Id` a page cannot continue its session, without `WWW-Authenticate` it
-/// cannot find the authorization server, and without `DPoP-Nonce` it cannot sign what the server
-/// requires.
+/// The response headers that a CORS layer in front of an [`Endpoint`](crate::Endpoint) must expose. Without `Mcp-Session-Id`, a
+/// page cannot continue its session. Without `WWW-Authenticate`, it cannot find the authorization server. Without `DPoP-Nonce`,
+/// it cannot sign the proofs that the server requires.
 ///
 /// Later versions may add names, so do not depend on the length of the array.
 pub const CORS_RESPONSE_HEADERS: [HeaderName; 3] = [

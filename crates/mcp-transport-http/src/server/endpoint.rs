@@ -46,7 +46,7 @@ pub struct Endpoint(pub(crate) Arc<SharedEndpoint>);
 /// The state that all handles to an endpoint share.
 pub(crate) struct SharedEndpoint {
     pub(crate) state: EndpointState,
-    /// The other endpoints of the server; `None` if this one serves alone.
+    /// The other endpoints of the server; `None` if this endpoint serves alone.
     cluster: Option<Cluster>,
 }
 
@@ -127,14 +127,13 @@ impl Endpoint {
         self.0.state.subscriptions.used()
     }
 
-    /// Shuts down gracefully: rejects new requests, [notifies the
-    /// server](mcp_protocol::Service::closing) so that subscriptions end, waits up to
-    /// [`ServerTimeouts::shutdown`](crate::ServerTimeouts::shutdown) for running requests, then closes all sessions and
-    /// streams.
+    /// Shuts down gracefully. Rejects new requests, and [notifies the server](mcp_protocol::Service::closing), so that
+    /// subscriptions end. Waits up to [`ServerTimeouts::shutdown`](crate::ServerTimeouts::shutdown) for running requests. Then
+    /// closes all sessions and streams.
     ///
     /// # Cancel safety
-    /// If the future is dropped, the endpoint keeps rejecting new requests, and everything that was
-    /// not closed yet stays open.
+    /// If the future is dropped, the endpoint keeps rejecting new requests, and sessions and streams that were not closed yet
+    /// stay open.
     pub async fn close(&self) {
         let state = &self.0.state;
         state.closing.store(true, Ordering::Release);

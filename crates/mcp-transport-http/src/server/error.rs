@@ -5,8 +5,7 @@ use std::io;
 
 use mcp_protocol::InvalidServer;
 
-/// The reason why a server cannot be served over HTTP. The text says what to change;
-/// [`kind`](Self::kind) tells programs what failed.
+/// The reason why a server cannot be served over HTTP. The text says what to change. Programs can use [`kind`](Self::kind).
 ///
 /// It can be created from an [`io::Error`], so that `?` works on the listener of a program too:
 ///
@@ -81,8 +80,7 @@ impl fmt::Display for Error {
 }
 
 impl fmt::Debug for Error {
-    /// Writes the same text as `Display`, with the cause, because this is what a `main` that
-    /// returns the error prints.
+    /// Writes the same text as `Display`, with the cause, because a `main` that returns the error prints it with `Debug`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.source {
             Some(source) => write!(f, "{self}: {source}"),

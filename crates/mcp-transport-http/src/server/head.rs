@@ -1,4 +1,4 @@
-//! The head of a request, and the headers that every request is checked for.
+//! The head of a request, and the headers that are checked in every request.
 
 use std::any::Any;
 use std::net::SocketAddr;
@@ -101,8 +101,8 @@ impl DerefMut for RequestHead {
 #[expect(clippy::exhaustive_structs, reason = "a newtype for an address")]
 pub struct PeerAddr(pub SocketAddr);
 
-/// The headers that every request is checked for. They are found in one pass, because a look-up of
-/// each costs several times as much.
+/// The headers that are checked in every request. They are found in one pass, because separate look-ups cost several times as
+/// much.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct McpHeaders<'a> {
     pub(crate) host: SingleHeader<'a>,
@@ -160,8 +160,7 @@ pub(crate) struct SingleHeader<'a> {
     more: bool,
 }
 
-/// A header that is repeated although it must not be. A proxy in front of the server may have used
-/// the other value.
+/// A header that is repeated although this is not allowed. A proxy in front of the server may have used the other value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DuplicateHeader;
 

@@ -7,22 +7,21 @@ use crate::server::options::ServerOptions;
 use crate::server::session::usage::SESSION;
 use crate::server::state::SUBSCRIPTION;
 
-/// Memory of the program at rest, of which at most half of a small budget is deducted.
+/// Memory of the idle program. It is deducted from the budget, but at most half of the budget.
 const PROGRAM: usize = 8 << 20;
 /// Memory of a connection: its buffers and its task.
 const CONNECTION: usize = 16 << 10;
-/// Memory that is enough for one session or subscription of any accepted client.
+/// Memory that is enough for one session or subscription, even with the largest accepted client identity.
 const LARGEST_CLIENT: usize = 256 << 10;
 /// Default maximum memory of the events of one session.
 const SESSION_EVENTS: usize = 10 << 20;
 
 impl ServerOptions {
-    /// Sets all limits on memory so that the process uses at most about `bytes` of resident memory
-    /// for all clients together, including 8 MiB for the idle program. Of the remaining memory, a
-    /// quarter each is for requests,
-    /// for responses and for stored events, an eighth for connections, and a sixteenth each
-    /// for sessions and for subscriptions with GET streams. Limits on a number of items are also derived: each item counts
-    /// with its minimum memory, and the limit is at least one. No such limit is raised above its default.
+    /// Sets all limits on memory, so that the process uses at most about `bytes` of resident memory for all clients together.
+    /// This includes 8 MiB for the idle program. The remaining memory is divided: a quarter each for requests, for responses and
+    /// for stored events; an eighth for connections; and a sixteenth each for sessions and for subscriptions with GET streams.
+    /// Limits on the number of items are derived from these parts, with the minimum memory of an item. Such a limit is at least
+    /// one and at most its default.
     ///
     /// Call this method before other setters, which then change single limits. It replaces the event
     /// store with a [`MemoryEventStore`], unless the event store was removed.

@@ -29,8 +29,8 @@ impl SessionId {
         Self(bytes)
     }
 
-    /// Returns the bytes of the id, for an [`EventStore`](crate::EventStore) or a
-    /// [`SessionStore`](crate::SessionStore) outside this process. They are as secret as the id.
+    /// Returns the bytes of the id, for an [`EventStore`](crate::EventStore) or a [`SessionStore`](crate::SessionStore) outside
+    /// this process. The bytes are as secret as the id.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -79,7 +79,7 @@ impl SessionId {
         self.digits().map(char::from).iter().collect()
     }
 
-    /// Returns the key of the session's events under the lease that follows `earlier` others.
+    /// Returns the key of the session's events under the lease that follows `earlier` leases.
     pub(crate) fn event_key(&self, earlier: u64) -> Self {
         let mut key = *self;
         for (byte, part) in key.0.iter_mut().zip(earlier.to_be_bytes()) {

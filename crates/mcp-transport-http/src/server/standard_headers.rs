@@ -8,8 +8,8 @@ use mcp_types::method;
 
 use crate::server::head::{McpHeaders, SingleHeader};
 
-/// Placeholders for a header value that cannot be read. They never equal the value in the body, so
-/// the check of that header fails and names it.
+/// Placeholders for a header value that cannot be read. A placeholder never equals the value in the body, so the check of the
+/// header fails, and the error names the header.
 const TWICE: &str = "(sent more than once)";
 const ILLEGIBLE: &str = "(not visible ASCII)";
 
@@ -34,8 +34,8 @@ fn single_text(field: SingleHeader<'_>) -> Result<Option<&str>, &'static str> {
     Ok(Some(text.trim_ascii()))
 }
 
-/// Checks the headers that repeat parameters of a tool (`x-mcp-header`). `name` is the value of
-/// `Mcp-Name`, which has been compared with the body already.
+/// Checks the headers that repeat parameters of a tool (`x-mcp-header`). `name` is the value of `Mcp-Name`, which has already
+/// been compared with the body.
 pub(crate) fn check_param_headers(
     service: &dyn Service,
     request: &Request<'_>,

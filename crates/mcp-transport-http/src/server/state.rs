@@ -169,7 +169,8 @@ impl EndpointState {
         Ok(session)
     }
 
-    /// Returns the revision that the version header names; `None` without the header, which older revisions do not have.
+    /// Returns the revision that the version header names; `None` if there is no such header, because older revisions do not have
+    /// it.
     ///
     /// Specification: transports, protocol version header.
     ///
@@ -228,8 +229,7 @@ impl EndpointState {
         Ok(session)
     }
 
-    /// Drops the shared session objects, so that the next request sees the current capabilities of
-    /// the server.
+    /// Drops the shared session objects, so that the next request uses the current capabilities of the server.
     pub(crate) fn forget_sessionless(&self) {
         lock(&self.sessionless).clear();
     }

@@ -6,10 +6,10 @@ use std::time::Duration;
 /// The capacity for data that is kept between events.
 const KEEP: usize = 64 << 10;
 
-/// The maximum length of a field name or a short value. Longer ones are unknown.
+/// The maximum length of a field name or a short value. Longer names and values count as unknown.
 const SHORT: usize = 64;
 
-/// How many bytes of data that is too long are kept for the error message.
+/// If data is too long, this number of bytes is kept for the error message.
 const HEAD: usize = 512;
 
 /// A decoder of events from a stream of bytes that arrives in chunks of any size.
@@ -20,7 +20,7 @@ pub(crate) struct Decoder {
     limits: Limits,
     /// The number of matched bytes of the byte order mark; `None` after it.
     mark: Option<usize>,
-    /// The last byte was a CR, so a following LF belongs to the same line end.
+    /// Whether the last byte was a CR. If so, a following LF belongs to the same line end.
     after_cr: bool,
     line: LinePosition,
     /// The name of the field, then its value if the field is not `data`.
@@ -83,7 +83,7 @@ impl Block {
 /// An event, borrowed from its decoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Event<'a> {
-    /// The id, if the event has one. An empty id resets the last one.
+    /// The id, if the event has one. An empty id resets the last id.
     pub(crate) id: Option<&'a [u8]>,
     /// The event type; empty means `message`.
     pub(crate) name: &'a [u8],
@@ -142,8 +142,8 @@ impl Decoder {
         self.retry
     }
 
-    /// Consumes `input` until an event is complete, which [`event`](Self::event) then returns.
-    /// `false` if all bytes were consumed.
+    /// Consumes `input` until an event is complete, which [`event`](Self::event) then returns. Returns `false` if all bytes were
+    /// consumed before that.
     ///
     /// # Errors
     /// The event exceeds a limit; the following bytes would be misread.
@@ -265,7 +265,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Handles the end of a line. `true` if it completes an event.
+    /// Handles the end of a line. Returns `true` if it completes an event.
     fn end_line(&mut self) -> Result<bool, TooLong> {
         if self.line == LinePosition::Name {
             if self.text.is_empty() {
@@ -301,7 +301,7 @@ impl Decoder {
         }
     }
 
-    /// Handles a blank line. `true` if it ends an event.
+    /// Handles a blank line. Returns `true` if it ends an event.
     fn end_block(&mut self) -> bool {
         let block = &mut self.block;
         let full = block.has_data || block.has_id || block.retry.is_some();

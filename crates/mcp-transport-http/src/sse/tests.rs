@@ -1,4 +1,4 @@
-//! Compares the decoder with a simple one and with a writer, and tests its limits.
+//! Compares the decoder with a simple decoder and with a writer, and tests its limits.
 
 use std::time::Duration;
 
@@ -113,7 +113,7 @@ fn naive(bytes: &[u8]) -> Vec<Owned> {
     events
 }
 
-/// Cuts bytes into chunks at these places.
+/// Splits bytes into chunks at these positions.
 fn cut<'a>(bytes: &'a [u8], places: &[usize]) -> Vec<&'a [u8]> {
     let mut places: Vec<usize> = places.iter().map(|at| at % (bytes.len() + 1)).collect();
     places.sort_unstable();
@@ -127,7 +127,7 @@ fn cut<'a>(bytes: &'a [u8], places: &[usize]) -> Vec<&'a [u8]> {
     chunks
 }
 
-/// Pieces with edge cases of the format.
+/// Parts of streams with edge cases of the format.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
     let known = prop::sample::select(vec![
         &b"data"[..],

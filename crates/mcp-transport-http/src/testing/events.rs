@@ -4,8 +4,8 @@ use bytes::Bytes;
 
 use crate::{Durability, EventStore, Replay, SessionId, StreamKey};
 
-/// Tests the rules of [`EventStore`] on a store with room for 40 events of 300 bytes and 400 of 100 bytes. Some events may be left in
-/// the store.
+/// Tests the rules of [`EventStore`] on a store with room for 40 events of 300 bytes and 400 events of 100 bytes. Some events may
+/// be left in the store.
 ///
 /// # Errors
 /// A rule is violated; the text describes it.

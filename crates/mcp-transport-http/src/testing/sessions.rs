@@ -48,7 +48,7 @@ fn id(test: u8, number: u8) -> SessionId {
     SessionId::from_bytes(bytes)
 }
 
-/// The real time, because a store may remove expired sessions by its own clock.
+/// Returns the real time, because a store may remove expired sessions by its own clock.
 fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     Timestamp::default().after(since.unwrap_or_default())
@@ -78,7 +78,7 @@ fn same<T: PartialEq + Debug>(what: &str, is: T, should: T) -> Result<(), String
     Err(format!("{what}: {is:?} instead of {should:?}"))
 }
 
-/// The value, or the kind of the error.
+/// A value, or the kind of an error.
 fn kind<T>(result: Result<T, SessionStoreError>) -> Result<T, Kind> {
     result.map_err(|error| error.kind())
 }
@@ -98,7 +98,7 @@ impl<S: SessionStore> Test<'_, S> {
         Ok(lease)
     }
 
-    /// Checks what is stored, at the time `minutes`.
+    /// Checks which sessions are stored at the time `minutes`.
     async fn stored(
         &self,
         what: &str,

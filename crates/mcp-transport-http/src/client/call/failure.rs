@@ -1,4 +1,4 @@
-//! A request in flight, its failures, and which requests can be repeated.
+//! A request in flight, its failures, and the decision whether it can be repeated.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,12 +78,12 @@ pub(crate) struct ResponseContext<'a> {
     pub(crate) session: &'a Arc<Session>,
     pub(crate) method: &'a str,
     pub(crate) id: i64,
-    /// Receives the id, and why the response is delayed.
+    /// The receiver of the id, and of the reason why the response is delayed.
     pub(crate) sent: Option<&'a SentId>,
 }
 
 impl ResponseContext<'_> {
-    /// Sets why the response is delayed.
+    /// Sets the reason why the response is delayed.
     pub(crate) fn set_problem(&self, problem: Option<&str>) {
         if let Some(sent) = self.sent {
             sent.set_problem(problem.map(str::to_owned));
@@ -107,8 +107,8 @@ impl ResponseContext<'_> {
         TransportError::new(format!("{endpoint} {problem}"))
     }
 
-    /// Creates the failure for an unexpected response. If the request was of the stateless
-    /// revision, the server may only know session-based revisions.
+    /// Creates the failure for an unexpected response. If the request was stateless, the server may support only session-based
+    /// revisions.
     pub(crate) fn unexpected(&self, problem: &str) -> CallFailure {
         let error = self.error(problem);
         CallFailure::failed(if self.session.is_stateless {

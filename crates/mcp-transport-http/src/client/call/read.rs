@@ -66,9 +66,8 @@ async fn refused(
     })
 }
 
-/// Converts an error response of the stateless revision. Only a status that concerns the message
-/// itself shows which revisions the server supports. Missing credentials and failures of the server
-/// or a proxy show nothing about revisions.
+/// Converts an error response of the stateless revision. Only a status that concerns the message itself shows which revisions the
+/// server supports. A status for missing credentials, or for a failure of the server or a proxy, does not.
 fn stateless_refusal(
     context: &ResponseContext<'_>,
     refusal: &Refusal,

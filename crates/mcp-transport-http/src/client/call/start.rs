@@ -1,4 +1,4 @@
-//! One call: its request, its response, and what is repeated.
+//! One call: its request, its response, and its repetitions.
 
 use std::sync::Arc;
 
@@ -95,7 +95,7 @@ async fn run(
     }
 }
 
-/// Waits for a session. If the caller stops waiting, `sent` gets the reason.
+/// Waits for a session. If the caller stops waiting, `sent` receives the reason.
 async fn current_session(
     state: &Arc<ClientState>,
     sent: Option<&SentId>,
@@ -106,7 +106,7 @@ async fn current_session(
     Ok(session)
 }
 
-/// A caller that waits for a session. If it no longer waits, its error can name the reason.
+/// A caller that waits for a session. If it stops waiting, its error can name the reason.
 struct SessionWait<'a> {
     state: &'a ClientState,
     sent: Option<&'a SentId>,

@@ -1,7 +1,7 @@
 //! Requests of the stateless revision (2026-07-28), whose headers repeat values of the body.
 //!
-//! Each request is one POST, and the response is its only stream. It cannot be resumed and is
-//! cancelled by closing it, so a call whose connection breaks has failed.
+//! Each request is one POST, and the response is its only stream. The stream cannot be resumed, so a call fails if its connection
+//! breaks. Closing the stream cancels the call.
 //!
 //! Specification: [request metadata][spec].
 //!

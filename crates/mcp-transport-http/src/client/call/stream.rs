@@ -34,7 +34,7 @@ const MAX_YIELDS: usize = 3;
 /// How one connection of a stream ended.
 enum StreamEnd {
     Response(Answer),
-    /// Without the response; with the reason if the connection was interrupted.
+    /// The connection ended without the response. Contains the reason if the connection was interrupted.
     Interrupted(Option<TransportError>),
 }
 
@@ -201,8 +201,8 @@ fn too_many_reconnects(
     CallFailure::failed(context.error(&problem).as_possibly_executed())
 }
 
-/// Reads the rest of the stream after the response, so that the connection can be used again. The
-/// end usually follows at once; otherwise a task reads on for up to one second.
+/// Reads the rest of the stream after the response, so that the connection can be used again. The end usually follows at once.
+/// Otherwise a task continues to read for up to one second.
 async fn finish(state: &Arc<ClientState>, session: &Arc<Session>, mut events: EventReader) {
     for _ in 0..MAX_YIELDS {
         let mut rest = pin!(read_rest(state, session, &mut events));

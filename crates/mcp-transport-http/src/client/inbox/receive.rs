@@ -1,4 +1,4 @@
-//! Dispatches messages from the server, whichever stream they arrive on.
+//! Dispatches messages from the server, from all streams.
 
 use std::sync::Arc;
 

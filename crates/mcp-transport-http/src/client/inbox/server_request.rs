@@ -74,7 +74,7 @@ pub(crate) fn refuse(
     }
 }
 
-/// Takes a permit for one server request. Without one, the request gets no response.
+/// Returns a permit for one server request. Without a permit, the request gets no response.
 fn take_permit(state: &ClientState) -> Option<OwnedSemaphorePermit> {
     let permit = Arc::clone(&state.permits.server_requests).try_acquire_owned();
     if permit.is_err() {
@@ -103,7 +103,7 @@ fn send_error(
 }
 
 impl ServerRequest {
-    /// Polls the handler once in place, and in a task if it is still pending.
+    /// Polls the handler once. If it is still pending, continues it in a task.
     fn run(self, handler: BoxFuture<'static, Outcome>) {
         let mut running = Running::new(self.exchange.clone(), handler);
         if let Poll::Ready(outcome) = running.poll_handler(&mut Context::from_waker(Waker::noop()))
@@ -160,7 +160,7 @@ impl ServerRequest {
         });
     }
 
-    /// Sends the response from a task, so that the stream is read on meanwhile.
+    /// Sends the response from a task, so that reading the stream continues meanwhile.
     fn settle(self, outcome: &Outcome) {
         if let Some(message) = self.answer(outcome) {
             let state = Arc::clone(&self.state);

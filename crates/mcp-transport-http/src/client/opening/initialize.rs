@@ -53,8 +53,8 @@ pub(crate) async fn open_first(
     }
 }
 
-/// Tries the HTTP+SSE transport of 2024-11-05 after the server has refused `initialize`. If that
-/// fails too, the call fails with the first error.
+/// Tries the HTTP+SSE transport of 2024-11-05 after the server has refused `initialize`. If that also fails, the call fails with
+/// the first error.
 #[cfg(feature = "legacy")]
 async fn connect_legacy(
     state: &Arc<ClientState>,

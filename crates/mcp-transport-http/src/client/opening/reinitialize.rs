@@ -21,9 +21,8 @@ use tokio::time::{sleep, timeout};
 
 /// Opens a new session each time the current one is lost. Runs until the connection ends.
 ///
-/// If several sessions in a row are lost before they have worked, the next ones are opened with
-/// growing delays, and the connection ends at the limit of reconnects, because each session costs the
-/// server memory.
+/// Each session costs the server memory. If several consecutive sessions are lost before they have worked, the delay before the
+/// next one grows, and the connection ends at the limit of reconnects.
 pub(crate) async fn run(state: Arc<ClientState>) {
     let reconnect = &state.options.reconnect;
     let mut losses = 0;
@@ -145,7 +144,7 @@ fn lost_again() -> ReinitializeError {
     ReinitializeError::Retryable("the server lost the new session too".to_owned())
 }
 
-/// Checks that the new session has the revision of the old one, on which earlier decisions depend.
+/// Checks that the new session has the same revision as the old session, because earlier decisions depend on the revision.
 fn check_revision(state: &ClientState, result: &RawJson) -> Result<(), ReinitializeError> {
     let result: InitializeResult = result.decode().map_err(|error| {
         ReinitializeError::Final(format!(

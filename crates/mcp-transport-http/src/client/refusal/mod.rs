@@ -66,8 +66,8 @@ impl Refusal {
         }
     }
 
-    /// Returns whether the server does not know this session: 404, or another status that servers use
-    /// for this, if the session has worked before.
+    /// Returns whether the server does not know this session: the status is 404, or the session has worked before and the status
+    /// is another one that servers use for this.
     ///
     /// Specification: transports, session management.
     pub(crate) fn is_session_lost(&self, session: &Session) -> bool {
@@ -111,7 +111,7 @@ impl Refusal {
         is_own.then(|| error.clone())
     }
 
-    /// Builds the error for the caller: what was refused, the server's text, and what to do.
+    /// Builds the error for the caller: the refused message, the server's text, and what to do.
     pub(crate) fn error(
         &self,
         state: &ClientState,
@@ -149,7 +149,7 @@ impl Refusal {
         }
     }
 
-    /// Returns whether the server refused the token, so that another token may be accepted.
+    /// Returns whether the server refused the token, In this case, it may accept another token.
     fn is_of_token(&self) -> bool {
         let challenge = self.challenge.as_deref().unwrap_or_default();
         self.status == StatusCode::UNAUTHORIZED || challenge.contains("insufficient_scope")
@@ -188,8 +188,8 @@ fn has_effect(what: &str) -> bool {
     what.contains('/') && !is_repeatable(what)
 }
 
-/// Returns whether a text says that the server does not know the session. Programs restart without
-/// their sessions, and copies of published samples report that in these words.
+/// Returns whether a text says that the server does not know the session. After a restart, programs that were copied from
+/// published samples report a lost session in these words.
 pub(crate) fn reports_lost_session(text: &str) -> bool {
     const LOST: [&str; 10] = [
         "not found",
@@ -213,9 +213,9 @@ fn header(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     Some(String::from_utf8_lossy(value.as_bytes()).trim().to_owned())
 }
 
-/// Returns the wait of `Retry-After`: a number of seconds, or a date. The wait until a date begins at the `Date` of the
-/// response, because the clocks of client and server can differ; without that header, at `now`. A date in the past means no
-/// wait.
+/// Returns the wait of `Retry-After`: a number of seconds, or a date. The wait until a date begins at the `Date` of the response,
+/// because the clocks of client and server can differ. Without the header `Date`, the wait begins at `now`. A date in the past
+/// means no wait.
 ///
 /// Specification: [RFC 9110, section 10.2.3](https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3).
 fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
@@ -243,8 +243,8 @@ fn readable_text(text: &str) -> Option<String> {
     )
 }
 
-/// Members of JSON objects with the words of an error, the most detailed one first: those of OAuth, of problem details (RFC 9457), of web
-/// frameworks, and of JSON-RPC errors that are not valid messages.
+/// Members of JSON objects with the words of an error, the most detailed member first: the members of OAuth, of problem details
+/// (RFC 9457), of web frameworks, and of JSON-RPC errors that are not valid messages.
 const WORDS: [&str; 6] = [
     "error_description",
     "detail",
@@ -284,8 +284,8 @@ fn redact(text: &str, state: &ClientState, session: &Session) -> String {
     text
 }
 
-/// Returns whether the same request may succeed later. 409 is included: a server answers it while
-/// it has not noticed that the old stream is gone.
+/// Returns whether the same request may succeed later. 409 is included: a server responds with 409 while it has not noticed that
+/// the old stream has ended.
 pub(crate) fn is_retryable(status: StatusCode) -> bool {
     status.is_server_error() || matches!(status.as_u16(), 408 | 409 | 425 | 429)
 }

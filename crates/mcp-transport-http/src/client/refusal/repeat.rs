@@ -2,8 +2,8 @@
 
 use mcp_types::method;
 
-/// Returns whether a request can be repeated although it may have been executed. Unknown methods
-/// cannot.
+/// Returns whether a request can be repeated although it may have been executed. Requests with unknown methods cannot be
+/// repeated.
 pub(crate) fn is_repeatable(method: &str) -> bool {
     matches!(
         method,

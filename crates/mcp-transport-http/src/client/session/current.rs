@@ -24,8 +24,8 @@ pub(crate) struct Session {
     /// The session id. It is marked as sensitive, because it authorizes messages in the client's
     /// name.
     pub(crate) id: Option<HeaderValue>,
-    /// Whether the messages belong to the stateless revision: they are not resumed, not cancelled
-    /// by a notification, and the server sends no requests.
+    /// Whether the messages belong to the stateless revision: their streams are not resumed, they are not cancelled by a
+    /// notification, and the server sends no requests.
     pub(crate) is_stateless: bool,
     opened: Instant,
     has_answered: AtomicBool,
@@ -45,7 +45,7 @@ impl Session {
         }
     }
 
-    /// Creates the absent session of a request of the stateless revision.
+    /// Creates the value for a request of the stateless revision, which has no session.
     pub(crate) fn stateless() -> Self {
         Self {
             is_stateless: true,
@@ -87,7 +87,7 @@ pub(crate) struct Sessions {
     phase: watch::Sender<SessionPhase>,
     handshake: Mutex<Handshake>,
     pub(crate) replay: ReplayState,
-    /// Why no session is open, while a new one is being opened.
+    /// The reason why no session is open, while a new session is being opened.
     problem: Mutex<Option<String>>,
 }
 
@@ -176,12 +176,12 @@ impl Sessions {
         }
     }
 
-    /// Sets why no session is open.
+    /// Sets the reason why no session is open.
     pub(crate) fn set_problem(&self, problem: impl Into<String>) {
         *lock(&self.problem) = Some(problem.into());
     }
 
-    /// Returns why no session is open; `None` if one is.
+    /// Returns the reason why no session is open; `None` if a session is open.
     pub(crate) fn problem(&self) -> Option<String> {
         let is_open = matches!(&*self.phase.borrow(), SessionPhase::Open(_));
         lock(&self.problem).clone().filter(|_| !is_open)

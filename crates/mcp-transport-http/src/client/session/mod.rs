@@ -1,4 +1,4 @@
-//! The session of a connection, and what is repeated in a new one.
+//! The session of a connection, and the requests that are repeated in a new session.
 
 pub(crate) mod current;
 pub(crate) mod replay;

@@ -5,10 +5,9 @@ use mcp_protocol::{BoxFuture, TransportError};
 
 /// An authorizer: adds credentials to messages and decides what happens after a refusal.
 ///
-/// One authorizer serves all messages of a connection, and its methods are called concurrently: one
-/// expired token may cause many refusals at once. The authorizer receives the method, the URL and
-/// all headers of each message as it is sent, even after redirects, so that it can bind a proof to
-/// them. It also receives the headers of each response, so that it can read a nonce.
+/// One authorizer serves all messages of a connection, and its methods are called concurrently: one expired token may cause many
+/// refusals at once. For each message that is sent, also after a redirect, the authorizer receives the method, the URL and all
+/// headers, so that it can bind a proof to them. It also receives the headers of each response, so that it can read a nonce.
 pub trait Authorize: Send + Sync + 'static {
     /// Adds credentials to a message before it is sent.
     ///
@@ -23,11 +22,11 @@ pub trait Authorize: Send + Sync + 'static {
     /// Observes every response. Default: does nothing.
     fn responded(&self, _response: &http::response::Parts) {}
 
-    /// Handles a response with 401 or 403. `request` is the message as it was sent, which
-    /// distinguishes an expired token from one that was replaced meanwhile. Default: gives up.
+    /// Handles a response with 401 or 403. `request` is the message as it was sent. It shows whether the refused token has
+    /// expired, or was replaced meanwhile. Default: the message fails.
     ///
     /// # Errors
-    /// The message fails with this error instead of one that describes the refusal.
+    /// The message fails with this error, instead of an error that describes the refusal.
     fn refused<'a>(
         &'a self,
         _request: &'a http::request::Parts,
@@ -65,8 +64,8 @@ pub(crate) fn bearer(token: &str) -> Result<HeaderValue, TransportError> {
         })
 }
 
-/// Returns a header value that is marked as sensitive, if it has only visible ASCII and spaces.
-/// `HeaderValue` itself accepts bytes beyond ASCII.
+/// Returns a header value that is marked as sensitive, if it has only visible ASCII and spaces. `HeaderValue` itself would also
+/// accept bytes beyond ASCII.
 pub(crate) fn secret_value(text: &str) -> Option<HeaderValue> {
     let is_plain = |byte: u8| byte.is_ascii_graphic() || byte == b' ';
     let mut value = HeaderValue::from_str(text).ok()?;

@@ -22,8 +22,8 @@ pub(crate) enum ContentKind {
     Other(String),
 }
 
-/// Returns whether a `Content-Encoding` does not change the body. Some servers send an empty one, or
-/// the name of a character set.
+/// Returns whether a `Content-Encoding` does not change the body. Some servers send an empty value, or the name of a character
+/// set.
 fn is_no_encoding(encoding: &str) -> bool {
     ["", "identity", "utf-8"].contains(&&*encoding.trim().to_ascii_lowercase())
 }

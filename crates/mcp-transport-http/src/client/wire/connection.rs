@@ -70,7 +70,7 @@ pub(crate) enum SendError {
     Unreachable(TransportError),
     /// The connection was interrupted. The server may have received the message.
     Interrupted(TransportError),
-    /// The message was rejected: by the authorizer, or because of an invalid redirect.
+    /// The authorizer rejected the message, or the server sent an invalid redirect.
     Rejected(TransportError),
 }
 

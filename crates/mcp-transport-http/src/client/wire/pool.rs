@@ -1,6 +1,6 @@
 //! HTTP/1.1 connections to one server.
 //!
-//! Each request drives the connection that it uses, and so does the body of its response. A connection has no task, and it can be
+//! A connection has no task: the request that uses it drives it, and then the body of the response does. The connection can be
 //! used again as soon as the body ends.
 
 use std::error::Error;
@@ -94,9 +94,9 @@ struct Pool<C> {
 
 #[derive(Default)]
 struct IdleConnections {
-    /// Each with the time at which it became idle, the oldest first.
+    /// The idle connections, each with the time at which it became idle, the oldest first.
     connections: Vec<(Http1Connection, Instant)>,
-    /// The task that closes connections after the idle timeout. It runs while there are any.
+    /// The task that closes connections after the idle timeout. The task runs while there are idle connections.
     reaper: Option<AbortHandle>,
 }
 
@@ -109,7 +109,7 @@ impl Drop for IdleConnections {
 }
 
 impl<C> Pool<C> {
-    /// Takes the connection that was used last.
+    /// Removes and returns the connection that was used last.
     fn take(&self) -> Option<Http1Connection> {
         lock(&self.idle).connections.pop().map(|(taken, _)| taken)
     }
@@ -245,7 +245,7 @@ impl<C: Send + Sync + 'static> DrivenBody<C> {
         }
     }
 
-    /// Takes a frame that the driver has read.
+    /// Removes and returns a frame that the driver has read.
     fn poll_received(&mut self) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         match &mut self.incoming {
             Some(incoming) => {
@@ -320,8 +320,8 @@ mod tests {
 
     use super::*;
 
-    /// Requests are polled without a waker (docs/adr/0056-fenced-optimisations.md). That is correct only as long as hyper
-    /// completes them while the connection is polled.
+    /// Requests are polled without a waker (docs/adr/0056-fenced-optimisations.md). This is correct only as long as hyper
+    /// completes requests while the connection is polled.
     #[tokio::test]
     async fn only_the_connection_completes_a_response() {
         let (stream, mut server) = duplex(1_024);

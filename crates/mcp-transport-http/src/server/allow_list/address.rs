@@ -1,10 +1,9 @@
-//! Parses hosts with ports, and origins. The parser is stricter than the grammar of URIs and
-//! rejects what no browser sends.
+//! Parses hosts with ports, and origins. The parser is stricter than the grammar of URIs: it rejects texts that no browser sends.
 
 use std::net::Ipv6Addr;
 
-/// The accepted names of this machine. Other names that resolve to it (`localhost.`, `0.0.0.0`,
-/// `[::ffff:127.0.0.1]`) are left out, because clients do not need them and attacks have used them.
+/// The accepted names of this machine. Other names that resolve to this machine (`localhost.`, `0.0.0.0`, `[::ffff:127.0.0.1]`)
+/// are not accepted: clients do not need them, and attacks have used them.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 /// The maximum length of a DNS name, including the final dot.
@@ -37,7 +36,7 @@ impl<'a> Address<'a> {
         is_host(host).then_some(Self { host, port })
     }
 
-    /// Returns the spelling that clients use. An IPv6 address has many; clients send the shortest.
+    /// Returns the spelling that clients use. An IPv6 address has many spellings; clients send the shortest.
     pub(super) fn canonical_host(&self) -> Box<str> {
         match v6(self.host) {
             Some(address) => format!("[{address}]").into(),

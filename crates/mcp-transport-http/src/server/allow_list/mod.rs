@@ -46,7 +46,8 @@ enum Entry {
 }
 
 impl AllowList {
-    /// Accepts `localhost`, `127.0.0.1` and `[::1]` on every port; as origins, over http and https.
+    /// Accepts `localhost`, `127.0.0.1` and `[::1]` on every port. In a list of origins, accepts them with `http` and with
+    /// `https`.
     pub(crate) fn loopback() -> Self {
         Self {
             any: false,
@@ -63,9 +64,9 @@ impl AllowList {
         }
     }
 
-    /// Also accepts `value`. Hosts: `example.com` for every port, `example.com:8443` for that port
-    /// only; clients omit the default port of a scheme. Origins: `https://example.com`, or `null`
-    /// for pages without an origin.
+    /// Also accepts `value`. In a list of hosts, `example.com` is valid for every port, and `example.com:8443` only for this
+    /// port. Clients omit the default port of a scheme. In a list of origins, `value` is an origin such as `https://example.com`,
+    /// or `null` for pages without an origin.
     ///
     /// Case is ignored, and wildcards are not supported. A value that is neither a host nor an
     /// origin is an error when the endpoint is created.
@@ -87,8 +88,8 @@ impl AllowList {
         self.problem.clone()
     }
 
-    /// Returns the error for this list. It also reports a host in the list of origins and an origin in the
-    /// list of hosts, which would never match.
+    /// Returns the error for this list. Also returns an error for a host in the list of origins and for an origin in the list of
+    /// hosts, because they would never match.
     pub(crate) fn problem_as(&self, header: SourceHeader) -> Option<String> {
         let problem = self.problem().or_else(|| {
             let stranger = self.entries.iter().find(|entry| !entry.is_for(header))?;

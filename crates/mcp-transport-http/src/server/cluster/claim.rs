@@ -18,7 +18,7 @@ use crate::server::session_store::{SessionLease, SessionRecord, SessionStoreErro
 use crate::server::state::EndpointState;
 use crate::server::stream::SessionIdentity;
 
-/// How often a request tries to claim its session.
+/// Maximum number of attempts of a request to claim its session.
 pub(super) const CLAIM_ATTEMPTS: usize = 3;
 
 /// The result of an attempt to claim a session.
@@ -26,9 +26,9 @@ pub(super) enum ClaimOutcome {
     Claimed(ActivityGuard),
     /// The session does not exist, or belongs to another principal.
     Unknown,
-    /// A concurrent request has claimed it for this endpoint.
+    /// A concurrent request has claimed the session for this endpoint.
     Concurrent,
-    /// The endpoint with this address serves it.
+    /// The endpoint with this address serves the session.
     #[cfg_attr(
         not(feature = "forward"),
         expect(dead_code, reason = "is read to forward")
@@ -70,8 +70,8 @@ impl<'a> SessionClaim<'a> {
         }
     }
 
-    /// Finds the session, and claims it if another endpoint has its lease, unless the request can be forwarded there. `tried` has the
-    /// addresses that could not be reached; without it, the request is not forwarded.
+    /// Finds the session. If another endpoint has its lease, claims the session, unless the request can be forwarded to that
+    /// endpoint. `tried` contains the addresses that could not be reached. If it is `None`, the request is not forwarded.
     pub(super) async fn run(&self, tried: Option<&[Uri]>) -> Result<ClaimOutcome, Refusal> {
         for _ in 0..CLAIM_ATTEMPTS {
             if let Some(session) = self.state.sessions.find(&self.id) {

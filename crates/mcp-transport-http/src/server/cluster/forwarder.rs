@@ -43,8 +43,8 @@ const OF_CONNECTION: [HeaderName; 6] = [
 
 /// Time limit for a connection to another endpoint.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long another endpoint may take for the head of its response, in addition to the time after
-/// which a response becomes an event stream.
+/// Maximum time until the head of another endpoint's response. The time after which a response becomes an event stream is added
+/// to this time.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum time for which no request is forwarded to an endpoint that has not responded in time.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -52,7 +52,7 @@ const SILENCE: Duration = Duration::from_secs(30);
 const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum number of recorded endpoints that have not responded in time.
 const MAX_SILENT: usize = 64;
-/// How many keep-alive comments of another endpoint may be missing.
+/// Maximum number of consecutive missing keep-alive comments of another endpoint.
 const MISSING_COMMENTS: u32 = 3;
 
 /// A forwarder, which sends requests to other endpoints.
@@ -195,7 +195,7 @@ impl Forwarder {
         Ok(Response::from_parts(parts, body))
     }
 
-    /// Returns the response to requests whose endpoint has ended; `None` if `body` has no request.
+    /// Returns the response to the requests in `body`, if their endpoint has ended. Returns `None` if `body` has no request.
     pub(crate) fn interrupted(&self, body: &[u8]) -> Option<Vec<u8>> {
         let errors = errors(body, &self.limits)?;
         Some(match &*errors {
@@ -272,7 +272,7 @@ struct ForwardedBody {
     incoming: Incoming,
     idle: Pin<Box<Sleep>>,
     idle_timeout: Duration,
-    /// The requests that an event stream answers, unless the client can resume it.
+    /// The requests that the event stream answers; `None` if the client can resume the stream.
     unanswered: Option<(Bytes, Limits)>,
     is_first: bool,
     is_ended: bool,
@@ -280,7 +280,8 @@ struct ForwardedBody {
 }
 
 impl ForwardedBody {
-    /// Returns the end of a stream that was interrupted. If its events have ids, the client resumes it; otherwise it gets errors.
+    /// Returns the end of a stream that was interrupted. If its events have ids, the client resumes the stream. Otherwise, the
+    /// stream ends with an error for each request.
     fn end(&mut self) -> Option<Bytes> {
         self.is_ended = true;
         let (body, limits) = self.unanswered.take()?;

@@ -1,9 +1,9 @@
 //! Several endpoints that serve the sessions and requests of one server.
 //!
 //! [`Cluster`] is called before and after a request; an endpoint that serves alone has no cluster. This module contains the
-//! claims and leases of sessions in a session store, and the forwarding of requests. Parts that lower modules also need are
-//! in those modules: the contract of the store in `session_store`, its settings in `options`, the lease in `session`, and
-//! the header of forwarded requests in `forwarded`.
+//! claims and leases of sessions in a session store, and the forwarding of requests. Other modules contain the parts that they
+//! also need: `session_store` the contract of the store, `options` its settings, `session` the lease, and `forwarded` the header
+//! of forwarded requests.
 
 mod claim;
 #[cfg(feature = "forward")]
@@ -41,7 +41,7 @@ use crate::server::session::{ActivityGuard, HttpSession};
 use crate::server::session_id::SessionId;
 use crate::server::state::EndpointState;
 
-/// The other endpoints of the server, as far as this one needs them for a request.
+/// The other endpoints of the server, as far as this endpoint needs them for a request.
 pub(crate) struct Cluster {
     /// With [`ServerOptions::with_session_store`].
     pub(crate) store: Option<Arc<StoreClient>>,
@@ -52,9 +52,9 @@ pub(crate) struct Cluster {
 
 /// The place where a request is served.
 pub(crate) enum Placement {
-    /// This endpoint serves the request. The guard keeps the session alive, if the request names a session in the session store.
-    /// The caller keeps the guard until the request is served, and uses the session of the guard, because the table can have a
-    /// different session by then.
+    /// This endpoint serves the request. If the request names a session in the session store, the guard keeps this session alive.
+    /// The caller keeps the guard until the request is served. It uses the session in the guard, because the table can meanwhile
+    /// have a different session.
     Here(Option<ActivityGuard>),
     /// Another endpoint has responded.
     #[cfg(feature = "forward")]
@@ -161,11 +161,11 @@ impl Cluster {
         Ok(Placement::Here(claim.run(None).await?.into_guard()))
     }
 
-    /// Stores what a request has changed, and forwards the request if its handler has chosen another endpoint. Returns the
-    /// response. `body` is the body of a request that may be forwarded.
+    /// Stores the changes of a request. If the handler of the request has chosen another endpoint, forwards the request. Returns
+    /// the response. `body` is the body of a request that may be forwarded.
     ///
     /// # Errors
-    /// The session could not be stored. The bodies of requests take all of `MemoryLimits::max_request_bytes`, or the
+    /// The session could not be stored; the bodies of requests use all of `MemoryLimits::max_request_bytes`; or the
     /// authentication layer could not add its headers to a forwarded request.
     pub(crate) async fn after(
         &self,

@@ -46,9 +46,9 @@ pub(super) async fn renew(
 }
 
 impl Leases for StoreClient {
-    /// Renews the leases of sessions that are in use without sending requests, so that they do not
-    /// expire in the store, and ends those that another endpoint has claimed. If one session cannot be
-    /// renewed, the others still are.
+    /// Renews the leases of sessions that are in use although their clients send no requests, so that these sessions do not
+    /// expire in the store. Ends the sessions that another endpoint has claimed. If the lease of one session cannot be renewed,
+    /// continues with the others.
     async fn renew(self: &Arc<Self>, table: &Arc<SessionTable>) {
         self.remove_evicted(table).await;
         let mut due = table.select(|session| self.is_due(session));
@@ -82,8 +82,8 @@ impl Leases for StoreClient {
 }
 
 impl StoreClient {
-    /// Removes sessions from the store that were ended to make room, so that a client cannot fill the store. A session that cannot be
-    /// removed in time expires in the store.
+    /// Removes the sessions that were ended to make room from the store, so that a client cannot fill the store. A session that
+    /// cannot be removed in time expires in the store.
     async fn remove_evicted(self: &Arc<Self>, table: &SessionTable) {
         let mut removals = JoinSet::new();
         let began = Instant::now();
@@ -105,7 +105,7 @@ impl StoreClient {
     }
 }
 
-/// Returns why a lease was not renewed.
+/// Returns the reason why a lease was not renewed.
 fn failure(ended: Result<Result<bool, SessionStoreError>, JoinError>) -> Option<SessionStoreError> {
     ended.ok()?.err()
 }

@@ -23,15 +23,15 @@ pub(crate) struct PendingSave {
 enum SaveKind {
     /// A new session.
     Create,
-    /// A message that exists to change the session: it fails if the change cannot be stored.
+    /// A message whose purpose is to change the session. It fails if the change cannot be stored.
     Change,
-    /// Any other message, whose handler may have had effects: it succeeds, and the next request
+    /// Any other message. Its handler may have had effects, so it succeeds even if the change cannot be stored; the next request
     /// stores the change.
     Other,
 }
 
 impl PendingSave {
-    /// Returns the save of a session that was opened; `None` without a session store.
+    /// Returns the change to store after a session was opened; `None` without a session store.
     pub(crate) fn created(session: &Arc<HttpSession>, id: &RequestId) -> Option<Box<Self>> {
         session.stored.as_ref()?;
         Some(Box::new(Self {
@@ -41,7 +41,7 @@ impl PendingSave {
         }))
     }
 
-    /// Returns the save after a message; `None` without a session store.
+    /// Returns the change to store after a message; `None` without a session store.
     pub(crate) fn after(session: &Arc<HttpSession>, message: &Message<'_>) -> Option<Box<Self>> {
         session.stored.as_ref()?;
         let (name, id) = match message {
@@ -63,7 +63,7 @@ impl PendingSave {
         }))
     }
 
-    /// Returns the save after a batch; `None` without a session store.
+    /// Returns the change to store after a batch; `None` without a session store.
     pub(crate) fn after_batch(session: &Arc<HttpSession>) -> Option<Box<Self>> {
         session.stored.as_ref()?;
         Some(Box::new(Self {

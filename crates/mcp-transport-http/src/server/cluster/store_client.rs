@@ -22,11 +22,11 @@ use crate::server::session_store::{
     SessionStoreErrorKind as Kind,
 };
 
-/// Locks for claims, so that concurrent requests of a session claim it once.
+/// Locks for claims, so that concurrent requests claim their session only once.
 const CLAIM_LOCKS: usize = 64;
 
-/// The expiry of an idle session moves in steps of this part of the idle timeout, so that most
-/// renewals do not change it.
+/// The expiry of an idle session is rounded to steps. This is the size of a step, as a part of the idle timeout. Most renewals
+/// therefore do not change the expiry.
 const EXPIRY_STEPS: u32 = 8;
 
 /// How often the lease of a session with an open stream or a running request is renewed.
@@ -104,8 +104,8 @@ impl StoreClient {
             .map_err(|_| timed_out(limit))
     }
 
-    /// Returns a session without claiming it. A session at the end of its lifetime, or with a record that is not
-    /// [authentic](Self::is_authentic), is not returned.
+    /// Returns a session without claiming it. Does not return a session at the end of its lifetime, or with a record that is not
+    /// [authentic](Self::is_authentic).
     pub(crate) async fn load(
         &self,
         id: SessionId,
@@ -118,7 +118,7 @@ impl StoreClient {
             .filter(|record| self.is_authentic(&id, record)))
     }
 
-    /// Claims a session. A session with a record that is not [authentic](Self::is_authentic) is not returned.
+    /// Claims a session. Does not return a session with a record that is not [authentic](Self::is_authentic).
     pub(crate) async fn claim(
         &self,
         id: SessionId,
@@ -129,8 +129,8 @@ impl StoreClient {
         Ok(claimed.filter(|(_, record)| self.is_authentic(&id, record)))
     }
 
-    /// Returns whether a process of this server has written the record, as far as that can be known: without a shared key, any record is
-    /// accepted.
+    /// Returns whether a process of this server has written the record, as far as this endpoint can know. Without a shared key,
+    /// accepts any record.
     fn is_authentic(&self, id: &SessionId, record: &SessionRecord) -> bool {
         let is_authentic = !self.service.has_shared_key() || self.has_signed(id, record);
         if !is_authentic && let Some(omitted) = self.log.admit(std::time::Instant::now()) {
@@ -206,7 +206,7 @@ impl StoreClient {
     }
 
     /// Returns the address of the endpoint that serves a session, if that is another endpoint. Ignores an address that no
-    /// endpoint of the server has signed, because requests with their tokens would be sent there.
+    /// endpoint of the server has signed, because requests with their tokens would be sent to this address.
     pub(crate) fn other_address(&self, id: &SessionId, record: &SessionRecord) -> Option<Uri> {
         let own = self.options.stored.address.as_ref()?;
         let address = record.address()?;
@@ -225,7 +225,8 @@ impl StoreClient {
         Some(other)
     }
 
-    /// Returns whether a record has another address than this endpoint. A session that was opened without forwarding has none.
+    /// Returns whether a record has another address than this endpoint. A session that was opened without forwarding has no
+    /// address.
     pub(crate) fn has_other_address(&self, record: &SessionRecord) -> bool {
         self.own_address().as_deref() != record.address()
     }
@@ -266,7 +267,7 @@ impl StoreClient {
         Timestamp::from_millis(expires).min(stored.created.after(options.timeouts.session_lifetime))
     }
 
-    /// Returns the address at which other endpoints reach this one.
+    /// Returns the address at which other endpoints reach this endpoint.
     fn own_address(&self) -> Option<String> {
         let own = self.options.stored.address.as_ref();
         own.map(ToString::to_string)

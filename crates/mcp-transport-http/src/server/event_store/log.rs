@@ -20,7 +20,7 @@ pub(super) const STREAM_COST: usize = 2 * size_of::<(u32, StreamLog)>() + 4 * si
 /// The memory a session takes once it has had an event.
 pub(super) const SESSION_COST: usize = 2 * size_of::<(SessionId, SessionLog)>();
 
-/// The number of stale entries in the arrival queue that are tolerated.
+/// The number of stale entries that the arrival queue may have.
 const MAX_STALE: usize = 32;
 /// The capacity up to which a queue or table is not shrunk.
 const MIN_SHRUNK: usize = 64;
@@ -40,14 +40,14 @@ pub(super) struct SessionLog {
     bytes: usize,
     /// The arrival number of the next event.
     next_arrival: u64,
-    /// Streams up to this number may have lost events that are not recorded anywhere else.
+    /// The stream number up to which streams may have lost events that are not recorded elsewhere.
     forgotten_up_to: Option<u32>,
 }
 
 /// The events of one stream.
 #[derive(Debug)]
 struct StreamLog {
-    /// Events up to this sequence number are dropped; the first stored one follows.
+    /// The sequence number up to which events were dropped. The first stored event follows it.
     dropped_up_to: u64,
     events: VecDeque<Event>,
     /// When the last event arrived.
@@ -74,7 +74,7 @@ impl SessionLog {
         self.streams.is_empty() && self.forgotten_up_to.is_none()
     }
 
-    /// Returns the memory the session takes.
+    /// Returns the memory that the session takes.
     pub(super) fn footprint(&self) -> usize {
         if self.is_empty() {
             0
@@ -110,7 +110,7 @@ impl SessionLog {
         self.bytes += cost;
     }
 
-    /// Records that the events of a stream up to this one are not stored.
+    /// Records that the events of a stream up to this sequence number are not stored.
     pub(super) fn skip(&mut self, stream: u32, sequence: u64, now: Instant) {
         let kept = self.stream(stream, sequence, now);
         let (events, bytes) = kept.cost();
@@ -121,8 +121,8 @@ impl SessionLog {
         self.subtract(events, bytes);
     }
 
-    /// Drops the oldest event, or the records of streams without events if they take most of the
-    /// memory. `false` if there was nothing to drop.
+    /// Drops the oldest event, or the records of streams without events if they take most of the memory. Returns `false` if there
+    /// was nothing to drop.
     pub(super) fn evict(&mut self) -> bool {
         if self.empty_streams * STREAM_COST > self.bytes / 2 {
             self.forget_empty(|_| true);
@@ -136,7 +136,7 @@ impl SessionLog {
         false
     }
 
-    /// Drops what is older than `retention`.
+    /// Drops all events and records that are older than `retention`.
     pub(super) fn expire(&mut self, now: Instant, retention: Duration) {
         let is_over = |at: Instant| now.saturating_duration_since(at) >= retention;
         while self
@@ -190,7 +190,7 @@ impl SessionLog {
         Replay::Events(part.cloned().collect())
     }
 
-    /// Returns the stream. A new stream begins with the event `sequence`.
+    /// Returns the stream. If it does not exist, creates a stream that begins with the event `sequence`.
     fn stream(&mut self, stream: u32, sequence: u64, now: Instant) -> &mut StreamLog {
         match self.streams.entry(stream) {
             Entry::Occupied(entry) => entry.into_mut(),
@@ -206,7 +206,7 @@ impl SessionLog {
         }
     }
 
-    /// Drops the event with this arrival. `false` if the entry is stale.
+    /// Drops the event with this arrival. Returns `false` if the entry is stale.
     fn drop_event(&mut self, arrival: &Arrival) -> bool {
         let Some(kept) = self.streams.get_mut(&arrival.stream) else {
             return false;
@@ -224,7 +224,7 @@ impl SessionLog {
         true
     }
 
-    /// Removes the records of streams without events, and remembers that there were some.
+    /// Removes the records of streams without events, and stores that there were some.
     fn forget_empty(&mut self, is_over: impl Fn(&StreamLog) -> bool) {
         let (before, forgotten_up_to) = (self.streams.len(), &mut self.forgotten_up_to);
         self.streams.retain(|number, kept| {
@@ -278,8 +278,8 @@ impl StreamLog {
     }
 }
 
-/// Returns the replay of an unknown stream: the log has no events of it, so the events that a client has
-/// received were dropped.
+/// Returns the replay of an unknown stream: the log has no events of the stream, so the events that a client has received were
+/// dropped.
 pub(super) fn unknown(after: u64) -> Replay {
     if after == 0 {
         Replay::Events(Vec::new())

@@ -23,10 +23,9 @@ type Shard = HashMap<SessionId, SessionLog>;
 
 /// An event store in the memory of this process.
 ///
-/// When a session or the whole store exceeds its limit, the session that appends loses its own
-/// oldest events, never those of another session. The store records what it dropped, so that an
-/// incomplete replay is never returned. Records of streams without events are merged into one when
-/// they take too much memory or are older than the retention.
+/// When a session or the whole store exceeds its limit, the session that appends an event loses its own oldest events, never
+/// events of another session. The store records which events it has dropped, so that it never returns an incomplete replay.
+/// Records of streams without events are merged into one when they take too much memory or are older than the retention.
 pub struct MemoryEventStore {
     shards: [Mutex<Shard>; SHARDS],
     /// The memory that all sessions take.
@@ -55,8 +54,8 @@ impl MemoryEventStore {
         self
     }
 
-    /// Sets the maximum memory of all sessions. Default 64 MiB. The record that a session has lost
-    /// all its events takes a few hundred bytes in addition.
+    /// Sets the maximum memory of all sessions. Default 64 MiB. If a session has lost all its events, the record of this takes a
+    /// few hundred bytes in addition.
     #[must_use]
     pub fn with_max_total_bytes(mut self, bytes: usize) -> Self {
         self.total_bytes = bytes;

@@ -22,8 +22,8 @@ pub use memory::MemoryEventStore;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct StreamKey {
-    /// The session. If a session was continued from a session store, this id is different under each
-    /// lease. It depends only on the session and the lease.
+    /// The session. The session. For a session from a session store, this id depends only on the session and the lease, so it is
+    /// different under each lease.
     pub session: SessionId,
     /// The number of the stream within the session. A session never uses a number twice.
     pub stream: u32,
@@ -72,8 +72,8 @@ pub trait EventStore: fmt::Debug + Send + Sync + 'static {
         bytes: usize,
     ) -> BoxFuture<'_, Result<Replay, EventStoreError>>;
 
-    /// Returns whether events outlive the process and reach every endpoint that uses this store. Then a session that
-    /// continues at another endpoint keeps the events of its streams. Default: `false`.
+    /// Returns whether events outlive the process and reach every endpoint that uses this store. If so, a session that continues
+    /// at another endpoint keeps the events of its streams. Default: `false`.
     fn is_shared(&self) -> bool {
         false
     }
@@ -81,8 +81,8 @@ pub trait EventStore: fmt::Debug + Send + Sync + 'static {
     /// Removes a stream that has ended and will not be resumed.
     fn forget_stream(&self, key: StreamKey);
 
-    /// Removes a session that has ended: its standalone stream, whose number is 0, and its other streams at once or
-    /// when they expire.
+    /// Removes a session that has ended. Removes its standalone stream, whose number is 0. May keep its other streams until they
+    /// expire.
     fn forget_session(&self, session: SessionId);
 
     /// Removes expired events. Called every few seconds with the current time.
@@ -97,10 +97,9 @@ pub enum Durability {
     /// The event is being written. The future completes when it is durable, or fails if it cannot
     /// be stored. Dropping the future does not stop the write.
     ///
-    /// The event is sent when the future has completed. If it is the first event of a call,
-    /// the head of the response is sent with it, or
-    /// with a comment after [`StreamOptions::keep_alive_interval`](crate::StreamOptions::keep_alive_interval).
-    /// An event that cannot be stored is sent, too, but cannot be replayed.
+    /// The event is sent when the future has completed. An event that cannot be stored is also sent, but cannot be replayed. The
+    /// head of a response is sent with the first event of the call. If this event is not sent within
+    /// [`StreamOptions::keep_alive_interval`](crate::StreamOptions::keep_alive_interval), the head is sent with a comment.
     Pending(BoxFuture<'static, Result<(), EventStoreError>>),
 }
 

@@ -18,7 +18,7 @@ use crate::server::session_id::SessionId;
 /// The size of the events in these tests.
 const DATA: usize = 100;
 
-/// Returns the memory of a session with this many streams and events.
+/// Returns the memory of a session with these numbers of streams and events.
 fn cost(streams: usize, events: usize) -> usize {
     SESSION_COST + streams * STREAM_COST + events * (EVENT_COST + DATA)
 }

@@ -28,9 +28,8 @@ use crate::server::response::refusal::Refusal;
 
 /// Serves one connection to its end, and releases its permits.
 ///
-/// A process holds many of these futures, so they are kept small: values that are needed only for
-/// the setup are dropped before the connection is served, and nothing is moved into an inner
-/// future, which would keep a second copy.
+/// A process holds many of these futures, so they are kept small: values that are needed only for the setup are dropped before
+/// the connection is served. Values are not moved into an inner future, because it would keep a second copy.
 pub(crate) async fn serve(
     stream: TcpStream,
     mut route: ConnectionService<impl Dispatch>,

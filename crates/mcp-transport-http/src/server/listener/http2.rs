@@ -24,19 +24,19 @@ use crate::server::response::refusal::Refusal;
 /// The connection preface. No HTTP/1.1 request begins like this. The whole preface is awaited here,
 /// under the head timeout, because hyper has no timeout for the second half.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/// The first pause before the next look at an incomplete preface. The pause doubles each time, so
-/// that a client which stops there costs nothing.
+/// The first pause before the next look at an incomplete preface. The pause doubles each time, so that a client that sends only a
+/// part of the preface costs nearly nothing.
 const PAUSE: Duration = Duration::from_millis(5);
-/// The maximum number of headers, as for HTTP/1.1. With header compression each costs the client one
-/// byte, and the server about 100.
+/// The maximum number of headers, as for HTTP/1.1. With header compression, each header costs the client one byte and the server
+/// about 100 bytes.
 const MAX_HEADERS: usize = 100;
 /// The maximum size of a head in bytes, as HTTP/2 counts it.
 const MAX_HEAD: u32 = 16 << 10;
 /// The number of bytes that are buffered for a stream whose client does not read.
 const STREAM_BUFFER: usize = 64 << 10;
 
-/// Returns whether the connection begins with the preface. It peeks without reading, because bytes that
-/// were read would have to be put back, and hyper's buffer would grow to hold them.
+/// Returns whether the connection begins with the preface. Peeks at the bytes without reading them. Bytes that were read would
+/// have to be put back, and hyper's buffer would grow.
 pub(super) async fn is_http2(stream: &TcpStream) -> io::Result<bool> {
     let mut start = [0; PREFACE.len()];
     let mut pause = PAUSE;
@@ -109,7 +109,7 @@ impl<R: Dispatch> hyper::service::Service<Request<Incoming>> for Http2Service<R>
 
 /// A response in progress.
 pub(crate) struct StreamResponse<F> {
-    /// None if the request is refused.
+    /// The permit; `None` if the request is refused.
     future: Option<F>,
     open: Option<OpenStream>,
 }

@@ -7,14 +7,14 @@
 const BURST: usize = 1_000;
 /// The length of a period, in ticks of at most 200 ms.
 const PERIOD: u64 = 50;
-/// The additional control frames for each DATA frame that a client receives: it updates the windows of the stream and of the connection,
-/// however small they are.
+/// The additional control frames that a client may send for each DATA frame that it receives: it updates the windows of the
+/// stream and of the connection, even after a small frame.
 const PER_DATA_FRAME: usize = 2;
 /// A client may send one more control frame for this number of bytes in a DATA frame, because it may update its windows in smaller steps.
 const BYTES_PER_FRAME: usize = 1 << 10;
 /// The additional control frames that a client may send for each request.
 const PER_REQUEST: usize = 4;
-/// Maximum number of control frames that can be left.
+/// Maximum number of control frames that a client can accumulate.
 const MAX_LEFT: usize = 1 << 20;
 
 /// The length of the connection preface, which is not a frame.

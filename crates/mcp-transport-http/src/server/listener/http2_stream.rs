@@ -46,8 +46,8 @@ impl<F: Future<Output = ()> + Send + 'static> Executor<F> for StreamExecutor {
     }
 }
 
-/// Serves a stream until it ends or its client does not take a chunk within `limit`. Dropping the
-/// future of hyper resets the stream and discards what hyper has buffered for it.
+/// Serves a stream until it ends or its client does not take a chunk within `limit`. Then drops hyper's future, which resets the
+/// stream and discards the data that hyper has buffered for it.
 async fn serve(stream: impl Future<Output = ()>, chunk: Arc<ChunkState>, limit: Duration) {
     let mut stream = pin!(stream);
     let mut timer: Option<Pin<Box<Sleep>>> = None;
@@ -91,7 +91,7 @@ pub(super) struct ChunkState(Mutex<Chunks>);
 
 #[derive(Default)]
 struct Chunks {
-    /// When the chunk was passed to hyper.
+    /// The time at which the chunk was passed to hyper.
     since: Option<Instant>,
     /// The tick at which the chunk was passed to hyper.
     since_tick: u64,
@@ -110,7 +110,7 @@ impl ChunkState {
         chunks.since.map(|_| chunks.since_tick)
     }
 
-    /// Ends the stream, and discards what hyper has buffered for it.
+    /// Ends the stream, and discards the data that hyper has buffered for it.
     pub(super) fn end(&self) {
         let task = {
             let mut chunks = lock(&self.0);
@@ -123,8 +123,7 @@ impl ChunkState {
     }
 }
 
-/// A part of a response. Its end is recorded when hyper drops it: it was written to the socket, or
-/// the stream has ended.
+/// A part of a response. hyper drops it when it was written to the socket or the stream has ended; its end is then recorded.
 pub(crate) struct Chunk {
     data: Bytes,
     state: Arc<ChunkState>,
@@ -154,8 +153,8 @@ impl Buf for Chunk {
     }
 }
 
-/// A response body that passes one chunk at a time to hyper. It ends after the last chunk was taken,
-/// so that the request is in flight until then.
+/// A response body that passes one chunk at a time to hyper. It ends only after the client has taken the last chunk, so that the
+/// request counts as in flight until then.
 pub(crate) struct ChunkedBody<B> {
     body: Option<B>,
     /// Data of the body that is not in a chunk yet.

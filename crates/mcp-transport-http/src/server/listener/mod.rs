@@ -195,7 +195,7 @@ async fn serve_route(
     Ok(())
 }
 
-/// Warns if no client can reach the endpoint, because it listens on an address that is not local.
+/// Warns if no client can reach the endpoint, because it listens on an address of the network but accepts only local hosts.
 fn warn_of_hosts(address: SocketAddr, options: &ServerOptions) {
     if !address.ip().is_loopback() && options.hosts.is_loopback_only() {
         tracing::warn!(

@@ -1,5 +1,5 @@
-//! While unread responses use nearly all of the memory for responses, ends the responses that were unread longest, so
-//! that clients that read their responses are served.
+//! Ends the responses that have been unread longest, while unread responses use nearly all of the memory for responses. Clients
+//! that read their responses are then still served.
 
 use std::sync::Arc;
 #[cfg(feature = "http2")]
@@ -11,7 +11,7 @@ use crate::server::listener::http2_stream::ChunkState;
 use crate::server::listener::timers::{ConnectionTimer, NEVER, WheelState};
 use crate::sync::lock;
 
-/// At each tick, one in this number of the blocked connections and streams ends.
+/// At each tick, one of this number of blocked connections and streams is ended.
 const DIVISOR: usize = 4;
 
 /// A connection or stream whose client does not read.
@@ -23,7 +23,7 @@ enum Blocked {
 
 impl WheelState {
     /// If unread responses use nearly all of the memory for responses, ends a part of the connections and streams that have been
-    /// blocked longest. A client that reads slowly counts as blocked since its last read.
+    /// blocked longest. A client that reads slowly counts as blocked since it last read something.
     pub(super) fn relieve(&self) {
         if !self.responses.is_nearly_used() {
             return;

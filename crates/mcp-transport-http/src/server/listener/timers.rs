@@ -1,9 +1,9 @@
 //! Timeouts of the connections of a listener: for a request head, for a client that does not read,
 //! and the signal to shut down.
 //!
-//! hyper has a timeout for heads, but it takes a timer for each request and polls an idle
-//! connection a second time. Here one clock ticks for all connections: each records the tick at
-//! which its timeout ends, and every tick compares these records.
+//! hyper has a timeout for heads, but it needs a timer for each request, and polls an idle connection a second time. Here, one
+//! clock ticks for all connections. Each connection records the tick at which its timeout ends, and at every tick, the clock
+//! compares these records.
 
 mod guard;
 
@@ -65,9 +65,9 @@ const TICKS_PER_TIMEOUT: u32 = 8;
 /// timer of a new call is due after the next tick.
 const MAX_TICK: Duration = Duration::from_millis(200);
 const MIN_TICK: Duration = Duration::from_millis(10);
-/// The bytes of a head that are not charged: hyper's buffer has this size at least.
+/// The number of bytes of a head that are not charged, because hyper's buffer has at least this size.
 const FREE_HEAD: usize = MIN_BUFFER;
-/// Up to this number of connections, hyper's read buffer of each can grow to the maximum size of a head.
+/// The number of connections up to which hyper's read buffer of each connection can grow to the maximum size of a head.
 const MAX_LARGE_BUFFERS: usize = 256;
 /// The value of a stopped timer.
 pub(super) const NEVER: u64 = u64::MAX;
@@ -91,7 +91,7 @@ pub(super) struct WheelState {
     /// Bytes of responses.
     pub(super) responses: Capacity,
     closing: AtomicBool,
-    /// The number of entries of `timers`.
+    /// The number of entries in `timers`.
     open: AtomicUsize,
     pub(super) timers: Mutex<Timers>,
 }
@@ -117,7 +117,7 @@ pub(crate) struct ConnectionTimer {
     peer: Option<IpAddr>,
     /// The bytes of the head that is being received.
     head_bytes: AtomicUsize,
-    /// The memory of the longest head, because the read buffer stays as large as it was.
+    /// The memory for the longest head so far, because the read buffer does not shrink.
     head_memory: Mutex<Option<Permit>>,
     /// Whether an HTTP/2 client has sent too many control frames.
     #[cfg(feature = "http2")]
@@ -129,8 +129,8 @@ pub(crate) struct ConnectionTimer {
 }
 
 impl TimerWheel {
-    /// Creates the timers for connections with these limits. The memory of long heads is charged to
-    /// `heads`. While `responses` is nearly exhausted, the responses that were unread longest end.
+    /// Creates the timers for connections with these limits. The memory of long heads is charged to `heads`. While `responses` is
+    /// nearly exhausted, the responses that have been unread longest are ended.
     pub(crate) fn new(limits: ConnectionLimits, heads: Capacity, responses: Capacity) -> Self {
         let tick = limits.head.min(limits.write) / TICKS_PER_TIMEOUT;
         let tick = tick.clamp(MIN_TICK, MAX_TICK);
@@ -204,7 +204,7 @@ impl TimerWheel {
         .await
     }
 
-    /// Tells every connection to end after its current request.
+    /// Makes every connection end after its current request.
     pub(crate) fn close(&self) {
         self.all.closing.store(true, Ordering::Release);
         self.all.wake(|_| true);
@@ -212,7 +212,7 @@ impl TimerWheel {
 }
 
 impl WheelState {
-    /// Returns the tick in `ticks` ticks.
+    /// Returns the number of the tick that comes `ticks` ticks later.
     fn after(&self, ticks: u64) -> u64 {
         self.now.load(Ordering::Acquire).saturating_add(ticks)
     }
@@ -246,7 +246,7 @@ impl ConnectionTimer {
         self.all.open.load(Ordering::Relaxed) > MAX_LARGE_BUFFERS
     }
 
-    /// Counts bytes that were received. The buffer for a long head is charged.
+    /// Counts received bytes, and charges the buffer for a long head.
     ///
     /// # Errors
     /// The limit on the memory of requests is reached.
@@ -322,7 +322,7 @@ impl ConnectionTimer {
         self.streams.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Records that an HTTP/2 stream was closed. The next head is awaited after the last one.
+    /// Records that an HTTP/2 stream was closed. Starts the timeout for the next head, which counts only while no stream is open.
     #[cfg(feature = "http2")]
     pub(super) fn stream_closed(&self) {
         // In this order, so that the timeout has its full time when the last stream is gone.

@@ -13,13 +13,13 @@ use tokio::net::TcpStream;
 use crate::server::listener::http2_frames::ControlFrames;
 use crate::server::listener::timers::{ConnectionTimer, MIN_BUFFER};
 
-/// A connection as hyper sees it.
+/// A connection, in the form that hyper uses.
 pub(super) type Io = TokioIo<WriteTimeout<TcpStream>>;
 
 /// A stream whose writes fail if they make no progress for too long.
 pub(crate) struct WriteTimeout<S> {
     stream: S,
-    /// The timer of the connection, which also wakes its task.
+    /// The timer of the connection. It also wakes the task of the connection.
     timer: Arc<ConnectionTimer>,
     stalled: bool,
     #[cfg(feature = "http2")]
@@ -37,7 +37,7 @@ impl<S> WriteTimeout<S> {
         }
     }
 
-    /// Counts the control frames of an HTTP/2 client.
+    /// The counter of the control frames of an HTTP/2 client.
     #[cfg(feature = "http2")]
     pub(super) fn counting_frames(mut self) -> Self {
         self.frames = Some(Box::new(ControlFrames::new(self.timer.now())));

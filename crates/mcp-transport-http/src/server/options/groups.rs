@@ -27,8 +27,8 @@ pub struct ServerTimeouts {
     /// How long a session may be idle, with no running request and no open stream. Default 10
     /// min.
     pub session_idle: Duration,
-    /// Maximum lifetime of a session. Default 24 h. A session that reaches it accepts no
-    /// more requests, and ends with its streams as soon as none of its requests is running.
+    /// Maximum lifetime of a session. Default 24 h. A session that reaches this age accepts no more requests. When its last
+    /// running request has finished, the session and its streams end.
     pub session_lifetime: Duration,
     /// Timeout of one call of the session store. A request whose call times out is rejected with 503. Default: 5 s.
     pub session_store: Duration,
@@ -61,8 +61,8 @@ pub struct RequestLimits {
     /// arrive together with their heads do not count. Default 1,024; further requests are rejected
     /// with 503.
     pub max_receiving: usize,
-    /// Maximum number of open subscriptions of clients without sessions. They do not count
-    /// as running requests. Default 10,000; further ones are rejected with 503.
+    /// Maximum number of open subscriptions of clients without sessions. They do not count as running requests. Default 10,000;
+    /// further subscriptions are rejected with 503.
     pub max_subscriptions: usize,
     /// Maximum number of blocking handlers that run at once. Default 64; further calls are
     /// answered with an error.
@@ -70,8 +70,8 @@ pub struct RequestLimits {
     /// Maximum size of a request body, in bytes. Default 4 MiB; a larger body is rejected
     /// with 413.
     pub max_body_bytes: usize,
-    /// Minimum rate at which a request body has to arrive, in bytes per second, on average
-    /// over each 5 s. Default 1,024; a slower request is rejected with 408.
+    /// Minimum rate at which a request body has to arrive, in bytes per second. It is the average over 5 s. Default 1,024; a
+    /// slower request is rejected with 408.
     pub min_body_rate: usize,
     /// Limits on the depth and the size of one JSON-RPC message.
     pub message: Limits,
@@ -95,18 +95,16 @@ impl Default for RequestLimits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SessionLimits {
-    /// Maximum number of streams that one session has open by GET. Default 8; further ones
-    /// are rejected with 429.
+    /// Maximum number of streams that one session has open by GET. Default 8; further streams are rejected with 429.
     pub max_streams_per_session: usize,
     /// Maximum number of requests of one session that run at once. Default 64; further
     /// requests are rejected with 503.
     pub max_in_flight_per_session: usize,
-    /// Maximum number of sessions. Default 10,000. At the limit, the server ends idle sessions without a principal:
-    /// those of the clients whose sessions use the most memory, and of these the sessions that have been idle longest. If no
-    /// session can end, new sessions are rejected with 503.
+    /// Maximum number of sessions. Default 10,000. At the limit, the server ends idle sessions without a principal. It chooses
+    /// the clients whose sessions use the most memory, and of their sessions those that have been idle longest. If no session can
+    /// end, new sessions are rejected with 503.
     pub max_sessions: usize,
-    /// Maximum number of sessions of one principal. Default 100; further ones are rejected
-    /// with 503.
+    /// Maximum number of sessions of one principal. Default 100; further sessions are rejected with 503.
     pub max_sessions_per_principal: usize,
     /// Maximum number of calls of the session store that run at once. Default 1,024;
     /// further requests of sessions are rejected with 503.
@@ -139,11 +137,11 @@ pub struct StreamOptions {
     /// Delay after which a client reconnects a broken stream (the SSE field `retry`).
     /// Default 1 s.
     pub reconnect_delay: Duration,
-    /// Maximum number of events that are queued for a client that does not read its stream. Default 256. Beyond that the
-    /// stream is closed, and the client receives the rest when it resumes. Without a session a stream cannot be resumed:
-    /// progress and log messages are then dropped, and a subscription ends.
+    /// Maximum number of events that are queued for a client that does not read its stream. Default 256. With more events, the
+    /// stream is closed, and the client receives the rest when it resumes. A stream without a session cannot be resumed: progress
+    /// and log messages are dropped instead, and a subscription ends.
     pub max_queued_events: usize,
-    /// Maximum size of the events that are queued for such a client, in bytes. Default 1 MiB.
+    /// Maximum size of the events that are queued for a client that does not read its stream, in bytes. Default 1 MiB.
     pub max_queued_bytes: usize,
 }
 
@@ -163,18 +161,16 @@ impl Default for StreamOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConnectionLimits {
-    /// Maximum number of connections that [`serve_with`](crate::serve_with) has open at
-    /// once. Default 16,384; further connections wait to be accepted. When half of them are open, one address can have
-    /// [its share](crate::ServerOptions::with_client_share) of the other half; further connections of this address are closed.
-    /// If the endpoint is mounted in
-    /// another HTTP server, the limits of that server apply.
+    /// Maximum number of connections that [`serve_with`](crate::serve_with) has open at once. Default 16,384; further connections
+    /// wait to be accepted. If more than half of them are open, each address can have only
+    /// [its share](crate::ServerOptions::with_client_share) of the other half; further connections of this address are closed. If
+    /// the endpoint is mounted in another HTTP server, the limits of that server apply.
     pub max_connections: usize,
-    /// Maximum number of requests and streams that one HTTP/2 connection has open at once
-    /// in [`serve_with`](crate::serve_with). Default 32; a client waits or opens another connection.
+    /// Maximum number of requests and streams that one HTTP/2 connection has open at once in [`serve_with`](crate::serve_with).
+    /// Default 32; at the limit, a client waits or opens another connection.
     pub max_streams_per_connection: u32,
-    /// Maximum size of a request head (request line and headers) for
-    /// [`serve_with`](crate::serve_with), in bytes. Default 64 KiB, at least 8 KiB; a larger head
-    /// is rejected with 431. Over HTTP/2 a head has at most 16 KiB. A head has at most 100 headers.
+    /// Maximum size of a request head (request line and headers) for [`serve_with`](crate::serve_with), in bytes. Default 64 KiB,
+    /// at least 8 KiB; a larger head is rejected with 431. Over HTTP/2, the limit is 16 KiB. A head has at most 100 headers.
     pub max_head_bytes: usize,
 }
 
@@ -188,35 +184,32 @@ impl Default for ConnectionLimits {
     }
 }
 
-/// Limits on memory that all clients share, in bytes: [`ServerOptions::with_memory_limits`](crate::ServerOptions::with_memory_limits), or all at
-/// once [`ServerOptions::with_memory`](crate::ServerOptions::with_memory).
+/// Limits on memory that all clients share, in bytes:
+/// [`ServerOptions::with_memory_limits`](crate::ServerOptions::with_memory_limits).
+/// [`ServerOptions::with_memory`](crate::ServerOptions::with_memory) sets all of them at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemoryLimits {
-    /// Maximum total size in bytes of all request bodies in memory, and of their
-    /// parsed forms, as long as handlers run. A parsed form below 16 KiB does not count. Default 96 MiB; further requests
-    /// are rejected with 503. In [`serve_with`](crate::serve_with), the buffers for HTTP/1.1 heads above 8 KiB count
-    /// too, as long as their connection is open; a connection that exceeds the limit is closed.
+    /// Maximum total size, in bytes, of all request bodies in memory. The parsed form of a body also counts, as long as its
+    /// handler runs. A parsed form below 16 KiB does not count. Default 96 MiB; further requests are rejected with 503. In
+    /// [`serve_with`](crate::serve_with), the buffer for an HTTP/1.1 head above 8 KiB also counts, as long as its connection is
+    /// open; a connection that exceeds the limit is closed.
     pub max_request_bytes: usize,
-    /// Maximum total size, in bytes, of responses and events that wait for their clients.
-    /// Default 96 MiB. A response that exceeds the limit is replaced by an error; a stream that
-    /// exceeds the limit ends, and can be resumed.
-    /// While more than seven eighths are in use, the server responds with 503 to new
-    /// requests of clients that have taken a part of the second half (see
-    /// [`with_client_share`](crate::ServerOptions::with_client_share)). [`serve_with`](crate::serve_with) then also ends the connections
-    /// (over HTTP/2, the streams) whose clients have not read for the longest time.
-    /// Responses below 16 KiB are not counted; the number of requests in flight limits them.
+    /// Maximum total size, in bytes, of responses and events that wait for their clients. Default 96 MiB. A response that exceeds
+    /// the limit is replaced by an error; a stream that exceeds the limit ends, and can be resumed. While more than seven eighths
+    /// are in use, the server responds with 503 to new requests of clients that use a part of the second half (see
+    /// [`with_client_share`](crate::ServerOptions::with_client_share)). Meanwhile, [`serve_with`](crate::serve_with) also ends
+    /// the connections (over HTTP/2, the streams) whose clients have not read for the longest time. Responses below 16 KiB are
+    /// not counted; the number of requests in flight limits them.
     pub max_response_bytes: usize,
-    /// Maximum memory of all sessions, in bytes. Default 96 MiB. A session counts as 5 KiB, plus up
-    /// to 96 KiB for the client identity; this estimate is an upper bound. One client can use
-    /// [its share](crate::ServerOptions::with_client_share) of the second half.
-    /// At the limit, idle sessions without a principal end, first those of
-    /// the clients whose sessions use the most memory. If no session can end, new sessions are rejected with 503.
+    /// Maximum memory of all sessions, in bytes. Default 96 MiB. A session counts as 5 KiB, plus up to 96 KiB for the client
+    /// identity; this estimate is an upper bound. One client can use [its share](crate::ServerOptions::with_client_share) of the
+    /// second half. At the limit, idle sessions without a principal are ended, beginning with the clients whose sessions use the
+    /// most memory. If no session can end, new sessions are rejected with 503.
     pub max_session_bytes: usize,
-    /// Maximum memory of all subscriptions of clients without sessions and of all open GET streams of sessions,
-    /// in bytes. Default 96 MiB; further subscriptions and streams are rejected with 503. With its connection, a
-    /// subscription counts as 28 KiB, plus the client identity, and a stream as 16 KiB. The head of the
-    /// request is added to both.
+    /// Maximum memory of all subscriptions of clients without sessions and of all open GET streams of sessions, in bytes. Default
+    /// 96 MiB; further subscriptions and streams are rejected with 503. A subscription counts as 28 KiB, plus the client
+    /// identity. A stream counts as 16 KiB. Both include the connection, and for both, the head of the request is added.
     pub max_stream_bytes: usize,
 }
 

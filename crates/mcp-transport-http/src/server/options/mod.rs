@@ -13,8 +13,8 @@ pub use groups::{
     ConnectionLimits, MemoryLimits, RequestLimits, ServerTimeouts, SessionLimits, StreamOptions,
 };
 
-/// Settings of an [`Endpoint`](crate::Endpoint): which clients may reach it, and limits on memory
-/// and time. Every setting has a default, and every limit is finite.
+/// Settings of an [`Endpoint`](crate::Endpoint): which clients may reach the endpoint, and limits on memory and time. Every
+/// setting has a default, and every limit is finite.
 ///
 /// ```
 /// use std::time::Duration;
@@ -72,9 +72,9 @@ impl ServerOptions {
         Self::default()
     }
 
-    /// Keeps no state between requests, so that any replica can answer any request. Handlers can
-    /// then not send requests to the client, and log levels, subscriptions, notifications outside a
-    /// call and resumable streams are not available.
+    /// Makes the endpoint keep no state between requests, so that any replica can answer any request. Handlers then cannot send
+    /// requests to the client. There are also no log levels, no subscriptions, no notifications outside of a call and no
+    /// resumable streams.
     #[must_use]
     pub fn without_sessions(mut self) -> Self {
         self.sessions = false;
@@ -89,15 +89,15 @@ impl ServerOptions {
         self
     }
 
-    /// Keeps no events. Messages that are being sent when a connection breaks are lost.
+    /// Makes the endpoint store no events. If a connection breaks, the messages that were being sent are lost.
     #[must_use]
     pub fn without_event_store(mut self) -> Self {
         self.event_store = None;
         self
     }
 
-    /// Lets [`serve_with`](crate::serve_with) also serve clients of revision 2024-11-05: the event
-    /// stream at `/sse`, messages at `/message`.
+    /// Lets [`serve_with`](crate::serve_with) also serve clients of revision 2024-11-05, with the event stream at `/sse` and the
+    /// messages at `/message`.
     #[cfg(feature = "legacy")]
     #[must_use]
     pub fn with_legacy(mut self) -> Self {
@@ -105,11 +105,11 @@ impl ServerOptions {
         self
     }
 
-    /// Also accepts requests whose `Host` is `host`: `mcp.example.com` for every port,
-    /// `mcp.example.com:8443` for that port only. Default: `localhost`, `127.0.0.1` and `[::1]`.
+    /// Also accepts requests whose `Host` is `host`: `mcp.example.com` for every port, or `mcp.example.com:8443` for that port
+    /// only. Default: `localhost`, `127.0.0.1` and `[::1]`.
     ///
-    /// This protects against DNS rebinding: a web page can make its own host name resolve to any
-    /// address, so a server on a local address has to check the name.
+    /// This check protects against DNS rebinding: a web page can make the name of its own host resolve to any address, so a
+    /// server on a local address has to check the name.
     #[must_use]
     pub fn allow_host(mut self, host: &str) -> Self {
         self.hosts = self.hosts.allow(host);
@@ -132,8 +132,8 @@ impl ServerOptions {
         self
     }
 
-    /// Accepts requests from every web page. Use it only if requests are authenticated by something
-    /// that a browser does not send on its own, such as a bearer token.
+    /// Accepts requests from every web page. Use this setting only if requests are authenticated in a way that a browser does not
+    /// add by itself, such as a bearer token.
     #[must_use]
     pub fn allow_any_origin(mut self) -> Self {
         self.origins = AllowList::any();
@@ -144,14 +144,13 @@ impl ServerOptions {
     /// flight or being received, subscriptions, sessions, bytes of requests and of responses. Default
     /// 10 percent.
     ///
-    /// A client is a principal, or without authentication an address. The
-    /// first half of each limit is open to all clients. When it is in use, each client can take up to
-    /// this share of the limit from the second half. The last eighth of the limit is reserved for clients
-    /// that use nothing of the second half yet. A request beyond the share gets 503; a new session
-    /// beyond the share ends the sessions of the same client that were idle longest. With 100 percent, one client can take all of a limit, which
-    /// suits a server whose clients all come from the address of one proxy and are not
-    /// authenticated. An endpoint in another HTTP server gets the addresses of clients from a
-    /// [`PeerAddr`](crate::PeerAddr) in the extensions of a request.
+    /// A client is a principal or, without authentication, an address. The first half of each limit is open to all clients. If it
+    /// is in use, each client can take up to this share of the limit from the second half. The last eighth of the limit is
+    /// reserved for clients that do not use a part of the second half yet. A request beyond the share is rejected with 503. A new
+    /// session beyond the share ends the sessions of the same client that have been idle longest. With 100 percent, one client
+    /// can take all of a limit. Use this for a server whose clients are not authenticated and all have the address of one proxy.
+    /// An endpoint in another HTTP server receives the addresses of clients from a [`PeerAddr`](crate::PeerAddr) in the
+    /// extensions of a request.
     #[must_use]
     pub fn with_client_share(mut self, percent: u8) -> Self {
         self.client_share_percent = percent;

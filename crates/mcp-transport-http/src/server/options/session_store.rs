@@ -5,11 +5,11 @@ use std::sync::Arc;
 use crate::server::options::ServerOptions;
 use crate::server::session_store::SessionStore;
 
-/// The session store, and the limits on its calls.
+/// The session store, and the address of the endpoint.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StoreOptions {
     pub(crate) store: Option<Arc<dyn SessionStore>>,
-    /// The address of the endpoint for other endpoints.
+    /// The address at which other endpoints reach this endpoint.
     pub(crate) address: Option<http::Uri>,
 }
 
@@ -17,11 +17,11 @@ impl ServerOptions {
     /// Sets a store that several endpoints share, so that each of them can continue the sessions of
     /// the others. Default: none; a session is known only to the endpoint that opened it.
     ///
-    /// The store contains the revision, the client and its capabilities, the log level, the
-    /// subscriptions and the principal. It contains no running requests, no events, and no values
-    /// that handlers keep for a session. Each request of a session calls `renew` once (with
-    /// `with_forwarding`, at most once a second), and also `update` if its message changes the session. A request that claims the session also calls `load` and `claim`. If the store fails,
-    /// requests of sessions are rejected with 503.
+    /// The store contains the revision, the client and its capabilities, the log level, the subscriptions and the principal. It
+    /// contains no running requests, no events, and no values that handlers keep for a session. For each request of a session,
+    /// the endpoint calls `renew` once; with `with_forwarding`, at most once per second. It also calls `update` if the message
+    /// changes the session, and `load` and `claim` if the endpoint has to claim the session. If the store fails, requests of
+    /// sessions are rejected with 503.
     #[must_use]
     pub fn with_session_store(mut self, store: impl SessionStore) -> Self {
         self.stored.store = Some(Arc::new(store));
@@ -37,21 +37,21 @@ impl ServerOptions {
     /// - requests of the stateless revision whose handler [chooses](mcp_protocol::RequestContext::forward) another endpoint,
     ///   as a gateway does for a call that waits at that endpoint. Their bodies are kept while the handler runs.
     ///
-    /// The server signs the stored address of a session with its state keys. A request is forwarded only to an address that was
-    /// signed, so all processes need the same keys.
+    /// The server signs the stored address of a session with its state keys, and forwards a request only to a signed address. All
+    /// processes therefore need the same keys.
     ///
-    /// Default: no address; a session moves to the endpoint that receives its next request, responses to server requests
-    /// reach a call only at the endpoint that runs it, and handlers cannot choose another endpoint.
+    /// Default: no address. A session then moves to the endpoint that receives its next request. A response to a server request
+    /// reaches a call only at the endpoint that runs the call. Handlers cannot choose another endpoint.
     ///
-    /// All endpoints need an address, and the same settings for authentication, `Host` and `Origin`: a forwarded request
-    /// has the headers of the client, with its `Authorization`, and is checked again. It is sent with HTTP/1.1 without TLS,
-    /// so the network between the endpoints must be trusted. If the other endpoint cannot be reached
-    /// within 1 s or is shutting down, this endpoint claims
-    /// the session and serves the request; a handler that chose the other endpoint responds itself. If
-    /// the other endpoint ends during a call, the call fails with an error that says that its handler may have run.
+    /// All endpoints need an address, and the same settings for authentication, `Host` and `Origin`: a forwarded request has the
+    /// headers of the client, including `Authorization`, and the other endpoint checks it again. Requests are forwarded with
+    /// HTTP/1.1 without TLS, so the network between the endpoints must be trusted. If the other endpoint cannot be reached within
+    /// 1 s or is shutting down, this endpoint claims the session and serves the request. If a handler chose the other endpoint,
+    /// the client receives the response of this handler. If the other endpoint ends during a call, the call fails; the error says
+    /// that the handler may have run.
     ///
-    /// The lease of a session is checked at most once a second instead of before each request, because other endpoints claim a
-    /// session only if they cannot reach its owner.
+    /// With forwarding, other endpoints claim a session only if they cannot reach its owner. An endpoint therefore checks the
+    /// lease of a session at most once per second, not before each request.
     #[cfg(feature = "forward")]
     #[must_use]
     pub fn with_forwarding(mut self, address: http::Uri) -> Self {

@@ -115,8 +115,7 @@ pub(crate) fn check_content(
     check_encoding(headers)
 }
 
-/// Checks that the body is declared as JSON. A browser sends a preflight request before it sends
-/// that type to another origin.
+/// Checks that the body is declared as JSON. A browser sends a preflight request before it sends JSON to another origin.
 fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
     if is_media_type(headers, JSON) {
         return Ok(());
@@ -144,7 +143,7 @@ fn check_encoding(headers: &HeaderMap) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Media types that a client has to accept: for POST, and for GET.
+/// The media types that a client has to accept, for POST and for GET.
 pub(crate) const BOTH: &[&str] = &[JSON, EVENT_STREAM];
 pub(crate) const EVENTS: &[&str] = &[EVENT_STREAM];
 

@@ -1,4 +1,4 @@
-//! A batch, where the revision has batches.
+//! A batch, if the revision has batches.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::server::session::HttpSession;
 use crate::server::state::EndpointState;
 use crate::server::stream::Stream;
 
-/// Rejects a batch if the negotiated revision has none.
+/// Rejects a batch if the negotiated revision has no batches.
 pub(super) fn check_batch(session: &HttpSession, batch: &Batch<'_>) -> Result<(), Refusal> {
     if session.inbound.accepts_batches() {
         return Ok(());

@@ -46,7 +46,7 @@ pub(crate) fn charge_tree(
 }
 
 impl RequestBody {
-    /// Returns the text, and the permit for what was parsed from it.
+    /// Returns the text, and the permit for its parsed form.
     pub(crate) fn into_parts(self) -> (Bytes, Permit) {
         (self.bytes, self.memory)
     }
@@ -96,7 +96,7 @@ struct BodyReader<'a> {
     state: &'a EndpointState,
     buffer: BodyBuffer,
     memory: Permit,
-    /// For a body that had not arrived with its head.
+    /// The permit for a body that did not arrive together with its head.
     waiting: Option<(Permit, Pace)>,
 }
 
@@ -125,7 +125,7 @@ impl<'a> BodyReader<'a> {
         })
     }
 
-    /// Charges the memory for `bytes` more.
+    /// Charges the memory for `bytes` more bytes.
     #[inline]
     fn charge(&mut self, bytes: usize) -> Result<(), Refusal> {
         let bytes = self.buffer.memory_for(bytes);
@@ -205,11 +205,11 @@ fn bytes_due(options: &ServerOptions) -> usize {
     options.request_limits.min_body_rate.saturating_mul(seconds)
 }
 
-/// How fast a body has to arrive.
+/// The minimum rate at which a body has to arrive.
 struct Pace {
     deadline: Instant,
     next: Instant,
-    /// The length that the body has to have at the next check.
+    /// The number of bytes that must have arrived at the next check.
     due: usize,
 }
 

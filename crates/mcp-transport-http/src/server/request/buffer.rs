@@ -74,7 +74,8 @@ impl BodyBuffer {
         }
     }
 
-    /// Copies a first part that is shared with the connection, whose whole read buffer it keeps in memory.
+    /// Copies a first part that is a slice of the connection's read buffer, because the slice would keep the whole buffer in
+    /// memory.
     pub(super) fn detach(&mut self) {
         if !self.first.is_empty() {
             self.push(Bytes::new());

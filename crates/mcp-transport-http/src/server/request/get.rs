@@ -109,8 +109,7 @@ impl EndpointState {
         Ok(OpenedStream::new(body, after, kept))
     }
 
-    /// Resumes a stream of an earlier lease. A stream of a call is available only at the endpoint that
-    /// runs the call.
+    /// Resumes a stream of an earlier lease. The stream of a call can be resumed only at the endpoint that runs the call.
     async fn resume_earlier(
         &self,
         parts: &RequestHead,
@@ -147,8 +146,8 @@ impl EndpointState {
         }
     }
 
-    /// Returns the events on the standalone stream after the event `id`, which was sent `age` leases ago, until this endpoint
-    /// claimed the session.
+    /// Returns the events on the standalone stream after the event `id`, up to the time at which this endpoint claimed the
+    /// session. The event was sent `age` leases ago.
     fn earlier_events(&self, identity: &SessionIdentity, id: EventId, age: u64) -> Vec<Replayed> {
         let Some(store) = self.shared_events() else {
             return Vec::new();
@@ -165,8 +164,8 @@ impl EndpointState {
         leases.collect()
     }
 
-    /// Returns the events of a call after the event `id`, which was sent `age` leases ago by an endpoint that cannot be
-    /// reached. If that endpoint has not stored the response, an error is the response.
+    /// Returns the events of a call after the event `id`, which was sent `age` leases ago by an endpoint that cannot be reached.
+    /// If that endpoint has not stored the response, the last event is an error response.
     async fn rest_of_call(
         &self,
         identity: &SessionIdentity,
@@ -228,7 +227,7 @@ impl EndpointState {
     }
 }
 
-/// A stream that continues on a new connection, and the stored events that the connection sends first.
+/// A stream that continues on a new connection, and the stored events to send first.
 struct OpenedStream {
     body: StreamBody,
     /// Events of earlier leases.
@@ -260,7 +259,7 @@ struct KeptCall {
 }
 
 impl KeptCall {
-    /// Reads in parts the events after the event `after`. Returns `None` if there are no such events, or if some are missing.
+    /// Reads the events after the event `after`, in parts. Returns `None` if there are no such events, or if some are missing.
     async fn read(
         store: &Arc<dyn EventStore>,
         key: StreamKey,

@@ -97,8 +97,8 @@ pub(super) fn initialize(
     Ok(response)
 }
 
-/// Returns the error for an `initialize` that is not answered at once. This never happens, because the session answers
-/// it itself.
+/// Returns the error for an `initialize` that is not answered at once. This never happens, because the session itself answers
+/// `initialize`.
 fn not_at_once() -> Response<Body> {
     tracing::error!("initialize was not answered immediately");
     Refusal::busy("initialize cannot be answered").into_response()

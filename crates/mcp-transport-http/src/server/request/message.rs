@@ -55,7 +55,7 @@ pub(super) fn single_message(
     })
 }
 
-/// Returns the line about the requests of a stream, if other endpoints may continue the session and read its events.
+/// Returns the comment that lists the requests of a stream, if other endpoints can continue the session and read its events.
 pub(super) fn stored_requests<'a>(
     session: &HttpSession,
     ids: impl Iterator<Item = &'a RequestId>,

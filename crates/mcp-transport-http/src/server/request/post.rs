@@ -1,8 +1,7 @@
-//! POST: one message, or a batch where the revision has batches.
+//! POST: one message, or a batch if the revision has batches.
 //!
-//! The handler is polled in the task of the HTTP connection. The response is JSON, unless the
-//! handler sends a message first or takes longer than a delay: then it becomes an event stream, see
-//! [`PendingCall`].
+//! The handler is polled in the task of the HTTP connection. The response is JSON. If the handler sends a message first or takes
+//! longer than a delay, the response becomes an event stream; see [`PendingCall`].
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -115,7 +114,7 @@ fn refuse_unreadable(
     Refusal::unparsable(error)
 }
 
-/// A message or batch that has passed all checks of its headers, and what serves it.
+/// A message or batch whose headers have passed all checks, and the session or stateless server that serves it.
 ///
 /// The messages are borrowed, because a parsed request is large and moving it costs more than most checks.
 enum MessageRoute<'a, 'b> {
@@ -127,7 +126,7 @@ enum MessageRoute<'a, 'b> {
 }
 
 impl<'a, 'b> MessageRoute<'a, 'b> {
-    /// Decides what serves a message or a batch.
+    /// Decides which session, or whether the stateless server, serves a message or a batch.
     ///
     /// # Errors
     /// The first check that fails.

@@ -29,7 +29,7 @@ pub(crate) enum MessageClass<'a> {
 /// Decides to which kind of revision a message or batch belongs.
 ///
 /// # Errors
-/// Returns an error if the server supports no revision of the message, or if the headers contradict the body.
+/// Returns an error if the server does not support the revision of the message, or if the headers contradict the body.
 pub(crate) fn classify<'a>(
     state: &EndpointState,
     frame: &Frame<'a>,

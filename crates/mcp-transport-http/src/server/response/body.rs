@@ -28,17 +28,17 @@ enum Kind {
     Events(Box<dyn EventSource>),
 }
 
-/// The events that one connection sends.
+/// The events that the connection sends.
 pub(crate) trait EventSource: Send + Sync + 'static {
     /// Returns whether the stream has ended.
     fn is_end(&self) -> bool;
 
-    /// Waits until an event that was sent already is durable, or a comment is due. Ready if nothing was sent.
+    /// If an event is queued, waits until the event is durable or a comment is due. Otherwise, ready at once.
     fn poll_first(&mut self, _cx: &mut Context<'_>) -> Poll<()> {
         Poll::Ready(())
     }
 
-    /// Returns the next part of the stream, or none at its end.
+    /// Returns the next part of the stream; `None` at its end.
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>>;
 }
 
@@ -65,8 +65,8 @@ impl Body {
         Self { kind, slot: None }
     }
 
-    /// Keeps the permit of a request until the body is dropped. An event stream does not keep it,
-    /// because its events are charged while they are queued.
+    /// Keeps the permit of a request until the body is dropped. An event stream does not keep the permit, because its events are
+    /// charged while they are queued.
     pub(crate) fn hold(&mut self, slot: Permit) {
         if !self.is_stream() {
             self.slot = Some(slot);

@@ -1,4 +1,4 @@
-//! Error responses that the transport sends itself.
+//! Error responses that the transport itself creates.
 
 use http::header::{ACCEPT_ENCODING, ALLOW, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
@@ -21,7 +21,7 @@ pub(crate) struct Refusal {
     hint: Option<Hint>,
 }
 
-/// A header that tells the client what to do instead.
+/// A header that tells the client which request would be accepted.
 #[derive(Debug)]
 enum Hint {
     Allow(&'static str),

@@ -16,8 +16,8 @@ thread_local! {
     static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// The longest response, in bytes, that is copied from the scratch buffer. A longer one takes the
-/// buffer itself.
+/// Maximum length, in bytes, of a response that is copied from the scratch buffer. For a longer response, the buffer itself is
+/// used, without a copy.
 const MAX_COPIED: usize = 8 << 10;
 
 /// A JSON text. It may end in a text that is shared between responses and is not copied.
@@ -67,7 +67,7 @@ impl JsonText {
         }
     }
 
-    /// Returns the bytes that belong to this text only.
+    /// Returns the bytes that are not shared with other texts.
     pub(crate) fn unshared_len(&self) -> usize {
         self.start.len()
     }

@@ -53,8 +53,7 @@ impl Items {
         }
     }
 
-    /// Returns the result of the request, or an array of the results of a batch. None if all requests were
-    /// cancelled.
+    /// Returns the result of the request, or an array of the results of a batch. `None` if all requests were cancelled.
     pub(crate) fn take_result(&mut self) -> Option<JsonText> {
         let items = match self {
             Self::Single(item) => return item.result.take(),
@@ -149,8 +148,8 @@ impl BatchItem {
     }
 }
 
-/// Writes the response with the outcome of a handler. A long one is charged to the responses that
-/// wait for their clients, and replaced by an error if there is no room.
+/// Writes the response with the outcome of a handler. A long response is charged to the memory for responses that wait for their
+/// clients. If there is no room, an error replaces it.
 pub(crate) fn render(stream: &Stream, id: &RequestId, outcome: &Outcome) -> JsonText {
     let text = text::render(id, outcome);
     let length = text.unshared_len();

@@ -23,7 +23,7 @@ pub(crate) enum PostOutcome {
 /// A request whose handler has chosen another endpoint.
 #[cfg(feature = "forward")]
 pub(crate) struct ForwardChoice {
-    /// The stream of the call, which has the target.
+    /// The stream of the call, which contains the address of the other endpoint.
     pub(crate) stream: Arc<Stream>,
     /// The response of the handler, for the case that the other endpoint cannot be reached.
     pub(crate) response: Response<Body>,

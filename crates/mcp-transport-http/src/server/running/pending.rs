@@ -35,8 +35,8 @@ enum OnDisconnect {
 
 /// The requests of one POST while at least one handler is running.
 ///
-/// They are polled in the task of the HTTP connection. Once the response becomes an event stream
-/// they get a separate task, because a handler must not depend on how fast its client reads.
+/// They are polled in the task of the HTTP connection. When the response becomes an event stream, they move to a separate task,
+/// so that a handler does not depend on how fast its client reads.
 pub(crate) struct PendingCall {
     items: Items,
     session: Arc<HttpSession>,
@@ -45,7 +45,7 @@ pub(crate) struct PendingCall {
     started: Instant,
     on_disconnect: OnDisconnect,
     guard: Option<CallGuard>,
-    /// For what the handlers parsed from the body.
+    /// The permit for the memory of the parsed body.
     memory: Option<Permit>,
 }
 
@@ -206,8 +206,7 @@ impl PendingCall {
         }
     }
 
-    /// Returns the time at which the call has to be finished. A handler can lift its deadline while it is running, as a
-    /// subscription does.
+    /// Returns the time at which the call has to be finished. A running handler can remove its deadline, as a subscription does.
     fn deadline(&self) -> Option<Instant> {
         let limit = self.limit?;
         let mut running = self

@@ -33,8 +33,8 @@ pub(crate) enum Progress<T, P> {
 /// Calls the handler of one request of a session.
 ///
 /// # Errors
-/// [`AdmissionError::Duplicate`] if the request id is in use, [`AdmissionError::Full`] if the
-/// session already has as many running requests as it may.
+/// [`AdmissionError::Duplicate`] if the request id is in use, [`AdmissionError::Full`] if the session already has the maximum
+/// number of running requests.
 pub(crate) fn start(
     session: &Arc<HttpSession>,
     stream: &Arc<Stream>,

@@ -12,7 +12,7 @@ use crate::server::session::replayed::Resumed;
 use crate::server::session::{ActivityGuard, HttpSession};
 use crate::server::stream::{Stream, frames};
 
-/// The body of a response that carries a stream: first the events to replay, then new ones.
+/// The body of a response that carries a stream: first the events to replay, then new events.
 ///
 /// When it is dropped, another connection can resume the stream.
 pub(crate) struct StreamBody {

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use crate::server::session_store::SessionLease;
 use crate::sync::lock;
 
-/// The lease of a session, and how much of its state is stored.
+/// The lease of a session, and the version of its state that is stored.
 pub(crate) struct StoredSession {
     pub(crate) lease: SessionLease,
     pub(crate) created: Timestamp,
@@ -18,9 +18,9 @@ pub(crate) struct StoredSession {
     pub(crate) event_tag: u64,
     /// The age of the session when this endpoint began to serve it.
     pub(crate) initial_age: Duration,
-    /// `Session::changes` of the state that is stored.
+    /// The value of `Session::changes` for the stored state.
     pub(crate) saved: AtomicU64,
-    /// Held while the state is written, so that an older state does not replace a newer one.
+    /// A lock that is held while the state is written, so that an older state does not replace a newer state.
     pub(crate) saving: tokio::sync::Mutex<()>,
     /// When the store last confirmed the lease.
     confirmed: Mutex<Instant>,

@@ -35,7 +35,7 @@ pub(crate) struct HttpSession {
     pub(crate) principal: Option<Principal>,
     /// Streams opened by GET.
     pub(crate) open_streams: Capacity,
-    /// Running requests and open connections. The session does not expire while there are any.
+    /// Running requests and open connections. The session does not expire while there is a request or a connection.
     active: AtomicUsize,
     created: Instant,
     /// Time of the last use, in milliseconds since the session was created.
@@ -47,8 +47,7 @@ pub(crate) struct HttpSession {
 }
 
 impl HttpSession {
-    /// Creates a session that waits for `initialize`, or without `identity` a session object that
-    /// several clients share.
+    /// Creates a session that waits for `initialize`. Without `identity`, creates a session object that several clients share.
     pub(crate) fn new(
         inbound: Arc<ServerSession>,
         options: &Arc<ServerOptions>,
@@ -94,7 +93,7 @@ impl HttpSession {
         Self::new(inbound, options, responses, None, None, None, None)
     }
 
-    /// Returns how much the session counts towards the limits on sessions.
+    /// Returns the number and the memory with which the session counts towards the limits on sessions.
     pub(crate) fn usage(&self) -> Usage {
         Usage {
             sessions: 1,
@@ -124,8 +123,8 @@ impl HttpSession {
         age
     }
 
-    /// Returns the time at which a session without a principal was last used, if the session may be ended to make room
-    /// for others.
+    /// If the session may be ended to make room for others, returns the time at which it was last used. `None` for a session with
+    /// a principal.
     pub(crate) fn idle_since(&self) -> Option<Instant> {
         let is_idle = self.active.load(Ordering::Acquire) == 0 && self.principal.is_none();
         let last_used = Duration::from_millis(self.last_used.load(Ordering::Relaxed));
@@ -160,8 +159,8 @@ impl HttpSession {
         }
     }
 
-    /// Stops serving a session that another endpoint has claimed: the standalone stream ends, and
-    /// running requests finish. [`SessionTable`](table::SessionTable) calls it.
+    /// Stops serving a session that another endpoint has claimed: the standalone stream ends, and running requests finish.
+    /// [`SessionTable`](table::SessionTable) calls this method.
     pub(crate) fn stop_serving(&self) {
         tracing::debug!("another endpoint has claimed the session");
         if let Some(stored) = &self.stored {

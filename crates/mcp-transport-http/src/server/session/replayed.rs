@@ -13,7 +13,7 @@ use crate::server::event_store::{EventStore, EventStoreError, Replay, StreamKey}
 use crate::server::stream::Stream;
 use crate::sync::lock;
 
-/// Size of the events that are read at once, in bytes. The next ones are read when the client has received them.
+/// Size of the events that are read at once, in bytes. Further events are read when the client has received these.
 pub(crate) const PART_BYTES: usize = 64 << 10;
 /// Value of `left` for all events that the store has.
 pub(crate) const ALL: u64 = u64::MAX;
@@ -28,12 +28,12 @@ pub(crate) struct Replayed {
     key: StreamKey,
     /// The sequence number of the last event that was read.
     after: u64,
-    /// Number of events that have still to be read; [`ALL`] for all events that the store has.
+    /// Number of events that still have to be read; [`ALL`] for all events that the store has.
     left: u64,
     events: VecDeque<Bytes>,
-    /// In a mutex because the body of a response is `Sync`.
+    /// The pending read. It is in a mutex, because the body of a response is `Sync`.
     reading: Mutex<Option<Reading>>,
-    /// Whether it is no error if the store has dropped the events: the stream then continues without them.
+    /// Whether the store may have dropped the events. If so, the stream continues without them, and this is not an error.
     may_be_gone: bool,
 }
 
@@ -54,7 +54,8 @@ impl Replayed {
         Ok(replayed.add(events).then_some(replayed))
     }
 
-    /// Creates the replay of all events after the event `after`, or of none if the store has dropped some of them. Reads nothing yet.
+    /// Creates the replay of all events after the event `after`. If the store has dropped some of them, the replay is empty.
+    /// Reads nothing yet.
     pub(crate) fn later(store: &Arc<dyn EventStore>, key: StreamKey, after: u64) -> Self {
         Self {
             store: Arc::clone(store),
@@ -92,7 +93,7 @@ impl Replayed {
     /// Returns the next event; `None` at the end.
     ///
     /// # Errors
-    /// The store cannot be read, has dropped the next event, or there is no memory for it.
+    /// The store cannot be read, the store has dropped the next event, or there is no memory for the event.
     pub(crate) fn poll_next(
         &mut self,
         cx: &mut Context<'_>,
@@ -129,7 +130,7 @@ impl Replayed {
 
 /// The stored events that a connection sends before new events when it resumes a stream.
 pub(crate) struct Resumed {
-    /// Events of earlier leases, which have other numbers.
+    /// The events of earlier leases, whose numbers belong to other streams.
     earlier: VecDeque<Replayed>,
     replay: Option<Replayed>,
     /// The sequence number of the last event that was sent.
@@ -160,7 +161,7 @@ impl Resumed {
         self.earlier.is_empty() && self.replay.as_ref().is_none_or(Replayed::is_end)
     }
 
-    /// Returns the next event of a stream; `None` if all were sent.
+    /// Returns the next event of a stream; `None` if all events were sent.
     ///
     /// # Errors
     /// The errors of [`Replayed::poll_next`].
@@ -195,7 +196,7 @@ impl Resumed {
 pub(crate) struct ReplayMemory {
     permit: Permit,
     owner: Option<KnownOwner>,
-    /// Charged bytes, which is the size of the largest part so far.
+    /// Number of charged bytes: the size of the largest part so far.
     charged: usize,
 }
 

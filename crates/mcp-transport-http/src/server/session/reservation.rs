@@ -7,7 +7,7 @@ use crate::server::session::HttpSession;
 use crate::server::session::table::SessionTable;
 use crate::server::session::usage::{NoRoom, Usage};
 
-/// Maximum number of evictions for one new session; each can end several sessions.
+/// Maximum number of evictions for one new session. One eviction can end several sessions.
 const MAX_EVICTIONS: usize = 8;
 
 /// Capacity for a session. Released on drop, unless it is committed.

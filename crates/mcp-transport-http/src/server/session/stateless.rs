@@ -13,7 +13,7 @@ use crate::sync::lock;
 
 /// Serves the requests of the stateless revision.
 pub(crate) struct StatelessRequests {
-    /// One session object for all requests. It keeps no state of any request.
+    /// One session object for all requests. It keeps no state of a request.
     pub(crate) session: Arc<HttpSession>,
     pub(crate) running: Arc<RunningRequests>,
 }
@@ -37,8 +37,8 @@ impl StatelessRequests {
     }
 }
 
-/// The running requests, for their cancellation at shutdown. Request ids are chosen by different
-/// clients and may repeat, so they are not used as keys. The permits limit the number of entries.
+/// The running requests, for their cancellation at shutdown. Different clients choose the request ids, so the ids may repeat and
+/// are not used as keys. The permits limit the number of entries.
 #[derive(Default)]
 pub(crate) struct RunningRequests {
     next: AtomicU64,
@@ -89,8 +89,8 @@ impl RunningRequests {
     }
 }
 
-/// A guard that keeps a request in the table. The first of several guards that is dropped cancels the request,
-/// unless it has been answered, and releases its permit.
+/// A guard that keeps a request in the table. If there are several guards, the first one that is dropped releases the permit of
+/// the request. It also cancels the request, unless the request has been answered.
 pub(crate) struct RunningGuard {
     running: Arc<RunningRequests>,
     number: u64,

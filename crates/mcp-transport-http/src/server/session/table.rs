@@ -25,8 +25,8 @@ const EVICTION_DIVISOR: usize = 100;
 /// they expire.
 const MAX_EVICTED: usize = 16_384;
 
-/// The minimum time between two sweeps of a full table that are caused by rejected clients. A sweep
-/// visits every session, and many clients may be rejected at once.
+/// The minimum time between two sweeps of a full table that rejected clients cause. A sweep visits every session, and many
+/// clients may be rejected at once.
 const MIN_SWEEP_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The ids are random, and a client cannot choose the id of a session, so a fast hash suffices.
@@ -80,8 +80,9 @@ impl SessionTable {
         shard.get(id).cloned()
     }
 
-    /// Ends the sessions that have been idle longest: of `owner`, or of the clients without a principal whose
-    /// sessions take the most memory. Ends several at once, because each call visits every session. Returns their number.
+    /// Ends the sessions of `owner` that have been idle longest. Without `owner`, chooses the clients without a principal whose
+    /// sessions take the most memory. Ends several sessions at once, because each call visits every session. Returns the number
+    /// of ended sessions.
     pub(super) fn evict(&self, owner: Option<&KnownOwner>, options: &ServerOptions) -> usize {
         let largest = self.usage.largest_owners();
         let is_candidate = |session: &HttpSession| match (owner, session.owner()) {
@@ -216,7 +217,7 @@ impl SessionTable {
         session.stop_serving();
     }
 
-    /// Returns what is left of a session under earlier leases of this endpoint: its running requests.
+    /// Returns the objects of this session under earlier leases of this endpoint. Their requests are still running.
     pub(crate) fn released(&self, session: &HttpSession) -> Vec<Arc<HttpSession>> {
         let Some(stored) = &session.stored else {
             return Vec::new();
@@ -265,7 +266,7 @@ impl SessionTable {
         }
     }
 
-    /// Closes expired sessions, unless this was done just now.
+    /// Closes expired sessions, unless this was done a moment ago.
     pub(super) fn sweep_if_due(&self, options: &ServerOptions) {
         let now = Instant::now();
         {

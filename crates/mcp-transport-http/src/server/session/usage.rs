@@ -112,7 +112,7 @@ impl SessionUsage {
         }
     }
 
-    /// Returns the clients whose sessions use more than half as much memory as those of the client with the most.
+    /// Returns the client whose sessions use the most memory, and all clients whose sessions use more than half as much.
     pub(super) fn largest_owners(&self) -> HashSet<KnownOwner> {
         let counts = lock(&self.0);
         let bytes = counts.owners.values().map(|usage| usage.bytes);

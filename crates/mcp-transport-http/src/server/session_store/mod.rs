@@ -24,19 +24,17 @@ pub use record::SessionRecord;
 ///
 /// - A record is opaque: write what [`SessionRecord::encode`] returns. The lease and the expiry are
 ///   stored beside it.
-/// - A session has one lease at a time. Its fencing number is 1 after [`create`](Self::create) and
-///   grows with every [`claim`](Self::claim). A method that takes a lease compares it with the
-///   stored one and makes its change in one atomic step; if they differ, it changes nothing and
-///   fails with [`LeaseLost`](SessionStoreErrorKind::LeaseLost). So two endpoints never change the
-///   same session.
+/// - A session has one lease at a time. Its fencing number is 1 after [`create`](Self::create) and grows with every
+///   [`claim`](Self::claim). A method with a lease as its argument compares this lease with the stored lease, and makes its
+///   change, in one atomic step. If the leases differ, the method changes nothing and fails with
+///   [`LeaseLost`](SessionStoreErrorKind::LeaseLost). Two endpoints therefore never change the same session.
 /// - A session whose expiry is not after `now` does not exist: it is not returned, claimed or
 ///   changed. A store reads no clock, except to remove expired sessions.
 /// - When a method completes without an error, its change is visible to every endpoint that shares
 ///   the store.
 /// - If a future is dropped, its change may or may not have been made.
-/// - A store accepts records of up to [`SessionRecord::MAX_BYTES`]. It has a limit on sessions and
-///   rejects further ones with [`Full`](SessionStoreErrorKind::Full). It never removes sessions
-///   that have not expired to make room.
+/// - A store accepts records of up to [`SessionRecord::MAX_BYTES`]. It has a limit on sessions and rejects further sessions with
+///   [`Full`](SessionStoreErrorKind::Full). It never removes sessions that have not expired to make room.
 /// - A method that waits must not block its thread. The endpoint limits the number of concurrent
 ///   calls and drops a call that takes too long; see
 ///   [`with_session_store`](crate::ServerOptions::with_session_store).
@@ -80,9 +78,8 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
         now: Timestamp,
     ) -> BoxFuture<'_, Result<Option<(SessionLease, SessionRecord)>, SessionStoreError>>;
 
-    /// Checks that a lease is current, and moves the expiry of the session to `expires` if that is
-    /// later than the stored expiry. An endpoint calls it before each request of the session; most
-    /// calls do not change the expiry and need no write.
+    /// Checks that a lease is current, and moves the expiry of the session to `expires`, if `expires` is later than the stored
+    /// expiry. An endpoint calls it before each request of the session; most calls do not change the expiry and need no write.
     ///
     /// # Errors
     /// [`LeaseLost`](SessionStoreErrorKind::LeaseLost) if another endpoint has claimed the session,

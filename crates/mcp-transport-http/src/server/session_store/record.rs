@@ -25,7 +25,7 @@ pub struct SessionRecord {
     principal: Option<Box<str>>,
     /// The secret number in the event ids of the first lease.
     event_tag: u64,
-    /// The address of the endpoint that wrote the record.
+    /// The address of the endpoint that wrote the record; other endpoints forward requests there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     address: Option<Box<str>>,
     state: SessionState,
@@ -119,7 +119,7 @@ impl SessionRecord {
         self.event_tag
     }
 
-    /// Returns the address of the endpoint that serves the session, if it has one for others
+    /// Returns the address of the endpoint that serves the session, if other endpoints can reach it
     /// (`ServerOptions::with_forwarding`).
     pub(crate) fn address(&self) -> Option<&str> {
         self.address.as_deref()
@@ -263,7 +263,7 @@ mod tests {
         assert_eq!(error.kind(), SessionStoreErrorKind::Unreadable);
     }
 
-    /// Without the limits of a document, the decoder overflows the stack.
+    /// A record that is nested so deeply that, without the limits of a document, the decoder would overflow the stack.
     #[test]
     fn a_record_with_texts_that_the_decoder_would_read_as_values_is_unreadable() {
         let mut text = "1".to_owned();

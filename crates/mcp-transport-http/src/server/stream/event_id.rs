@@ -8,9 +8,8 @@ use crate::server::session_id::digit;
 /// The id of an event: the number of the stream within the session, and the sequence number of the
 /// event on the stream.
 ///
-/// The text ends in a secret number of the session. It does not protect access, which the session
-/// id does. It detects a client that mixes up its sessions, which would otherwise resume at a wrong
-/// position.
+/// The text ends in a secret number of the session. This number does not protect access; the session id does. The number detects
+/// a client that confuses its sessions and would otherwise resume at a wrong position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EventId {
     pub(crate) stream: u32,

@@ -36,8 +36,8 @@ pub(crate) fn retry(out: &mut Vec<u8>, retry: Duration) {
     out.push(b'\n');
 }
 
-/// Writes a comment with the ids of the requests that the stream answers. An endpoint that continues the session
-/// reads it from the event store, so that it can answer them if their endpoint has ended.
+/// Writes a comment with the ids of the requests that the stream answers. An endpoint that continues the session reads this
+/// comment from the event store, so that it can answer these requests if their endpoint has ended.
 pub(crate) fn requests<'a>(ids: impl Iterator<Item = &'a RequestId>) -> Option<Box<[u8]>> {
     let ids: Vec<&RequestId> = ids.collect();
     let mut out = REQUESTS.to_vec();

@@ -9,9 +9,9 @@ pub(crate) struct SessionIdentity {
     pub(crate) id: SessionId,
     /// The secret number in event ids.
     pub(crate) tag: u64,
-    /// The key of the session in the event store. Each lease begins with new streams, so it has another key.
+    /// The key of the session in the event store. Each lease begins with new streams, so each lease has another key.
     pub(crate) event_key: SessionId,
-    /// How many endpoints served the session before. Their secret numbers are the ones before `tag`.
+    /// The number of earlier leases of the session. Their secret numbers are the numbers directly before `tag`.
     earlier: u64,
 }
 
@@ -39,11 +39,11 @@ impl SessionIdentity {
         }
     }
 
-    /// Returns the number before the ids of the session's server requests. Under each lease they are
-    /// different, so that a response to an earlier one is not mistaken for a response to a new one.
-    /// They are exact in JSON numbers.
+    /// Returns the number after which the ids of the session's server requests begin. The ids are different under each lease, so
+    /// that a response to an earlier request is not mistaken for a response to a new request. A JSON number represents each id
+    /// exactly.
     pub(super) fn last_request_id(&self) -> i64 {
-        /// How many leases have different ids.
+        /// The number of leases with different ids.
         const LEASES: u64 = 1 << 20;
         i64::try_from((self.earlier % LEASES) << 32).unwrap_or(0)
     }
@@ -63,7 +63,7 @@ impl SessionIdentity {
         (0..=self.earlier.min(MAX_EARLIER)).map(move |age| self.before(age))
     }
 
-    /// Returns the identity of the session so many leases ago.
+    /// Returns the identity of the session the given number of leases ago.
     fn before(&self, leases: u64) -> Self {
         let earlier = self.earlier.saturating_sub(leases);
         Self {

@@ -47,7 +47,7 @@ pub(crate) struct Stream {
     /// (SSE polling).
     supports_polling: bool,
     state: Mutex<StreamState>,
-    /// The address of the endpoint that responds instead of this one.
+    /// The address of the endpoint that responds instead of this endpoint.
     #[cfg(feature = "forward")]
     forward_address: OnceLock<Box<http::Uri>>,
     this: Weak<Self>,
@@ -227,8 +227,7 @@ impl Stream {
         state.wake();
     }
 
-    /// Returns whether a message cannot be delivered: events are not stored, and the connection is gone or
-    /// its queue is full.
+    /// Returns whether a message cannot be delivered: events are not stored, and the connection has ended or its queue is full.
     fn must_drop(&self, state: &StreamState) -> bool {
         let options = &self.streams.options;
         let queue = state.queue.as_ref();
@@ -286,8 +285,8 @@ impl Stream {
         state.wake();
     }
 
-    /// Makes a new connection carry the stream; the previous one ends. Returns the number of the
-    /// connection, the sequence number after which to replay, and the number of events to replay.
+    /// Makes a new connection carry the stream; the previous connection ends. Returns the number of the connection, the sequence
+    /// number after which to replay, and the number of events to replay.
     pub(crate) fn attach(&self, after: Option<u64>) -> (u64, u64, u64) {
         let mut state = lock(&self.state);
         state.reader += 1;
@@ -311,7 +310,7 @@ impl Stream {
         }
     }
 
-    /// Returns whether a connection has sent everything.
+    /// Returns whether a connection has sent all events.
     pub(crate) fn is_drained(&self, reader: u64) -> bool {
         let state = lock(&self.state);
         state.reader != reader
@@ -336,7 +335,7 @@ impl Stream {
         state.wake();
     }
 
-    /// Returns what the connection sends next.
+    /// Returns the next events for the connection.
     pub(crate) fn poll_next(&self, reader: u64, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let mut state = lock(&self.state);
         let state = &mut *state;

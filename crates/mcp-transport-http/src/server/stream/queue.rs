@@ -47,8 +47,8 @@ impl Queue {
         self.events.push_back((sequence, event, stored));
     }
 
-    /// Keeps the first few events, so that the client has an id to resume from, and ends the
-    /// connection after them.
+    /// Keeps only the first few events, so that the client receives an id from which it can resume. The connection ends after
+    /// these events.
     pub(crate) fn truncate(&mut self) {
         let mut room = MIN_KEPT;
         let kept = self.events.iter().take_while(|(_, event, _)| {
@@ -87,7 +87,7 @@ impl Queue {
         Poll::Ready(())
     }
 
-    /// Takes all events that are durable, up to the size of a frame.
+    /// Removes and returns the events that are durable, up to the size of a frame.
     pub(crate) fn take(&mut self, taken: &mut u64, cx: &mut Context<'_>) -> Option<Bytes> {
         let mut first: Option<Bytes> = None;
         let mut more: Vec<u8> = Vec::new();

@@ -1,4 +1,4 @@
-//! What the streams of one session share.
+//! The state that the streams of one session share.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU32;
@@ -19,7 +19,7 @@ pub(crate) struct SessionStreams {
     pub(crate) options: Arc<ServerOptions>,
     /// Bytes of responses and events that wait for their clients.
     pub(crate) responses: Capacity,
-    /// None if nothing is kept between requests.
+    /// The identity; `None` if the endpoint keeps no state between requests.
     pub(crate) identity: Option<SessionIdentity>,
     /// The client that opened the session.
     pub(crate) owner: Option<KnownOwner>,

@@ -25,7 +25,7 @@ pub(super) struct StreamState {
 }
 
 impl StreamState {
-    /// Wakes the task of `cx` at the next change.
+    /// Registers the task of `cx`, which is woken at the next change.
     pub(super) fn wait(&mut self, cx: &Context<'_>) {
         match &mut self.waker {
             Some(waker) => waker.clone_from(cx.waker()),

@@ -1,5 +1,4 @@
-//! Compares the store with a model that keeps all events in one list and counts anew after each
-//! step.
+//! Compares the store with a model that keeps all events in one list and counts them again after each step.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

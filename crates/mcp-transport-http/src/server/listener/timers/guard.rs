@@ -1,4 +1,4 @@
-//! The entry of a connection in the timers, and the future that serves the connection until a timeout ends.
+//! The entry of a connection in the timers, and the future that serves the connection until it ends or a timeout passes.
 
 use std::error::Error as StdError;
 use std::future::poll_fn;
@@ -35,8 +35,8 @@ impl TimerGuard {
         &self.timer
     }
 
-    /// Marks the connection as HTTP/2: if it is idle, it is shut down gracefully before it is closed,
-    /// because a request may be on its way.
+    /// Marks the connection as HTTP/2: an idle connection is shut down gracefully before it is closed, because a request may be
+    /// in transit.
     #[cfg(feature = "http2")]
     pub(crate) fn expect_streams(&self) {
         self.timer.has_streams.store(true, Ordering::Release);
