@@ -16,13 +16,14 @@ use crate::thread::StoreThread;
 
 /// An [`EventStore`] in the file of a [`RedbStore`](crate::RedbStore).
 ///
-/// An event is sent to its client after it is synced to disk, so a client never has an event that cannot be replayed from after a
-/// restart. Events that arrive while the file is synced share the next transaction. If an event cannot be stored, the client
-/// receives it nevertheless and the failure is logged; a later replay from before the event returns [`Replay::Gone`].
+/// An event is sent to its client after the event is synced to disk. A client can therefore always resume after its last event,
+/// also after a restart. Events that arrive while the file is synced share the next transaction. If an event cannot be stored,
+/// the failure is logged, and the client still receives the event. A later replay that would include this event returns
+/// [`Replay::Gone`].
 ///
-/// When a session exceeds its limit, or the file exceeds the limit of all events, the session that appends loses its own oldest
-/// events, never those of another session. After a restart, a session continues with a new part of the limits, and the events of
-/// its earlier part expire.
+/// When a session exceeds its limit, or the file exceeds the limit of all events, the session that appends an event loses its own
+/// oldest events, never events of another session. After a restart, the limits count only the new events of a session; its
+/// earlier events expire.
 ///
 /// The limits are part of [`RedbOptions`](crate::RedbOptions).
 #[derive(Clone)]

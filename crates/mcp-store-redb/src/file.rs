@@ -25,8 +25,7 @@ const OTHER_CONTENTS: &str = "it is a redb database with other contents";
 pub(crate) struct StoreFile {
     path: PathBuf,
     options: RedbOptions,
-    /// `None` after a failure: a failed database accepts no further operation, so the file is
-    /// opened again.
+    /// The database; `None` after a failure. A failed database accepts no further operations, so the file is opened again.
     database: Option<Database>,
 }
 
@@ -102,8 +101,8 @@ impl StoreFile {
         Ok(database)
     }
 
-    /// Returns an error if the file has tables of another program, without changing it: opening it for writing would. A file
-    /// that its last program did not close is only checked later, because it must be repaired first.
+    /// Returns an error if the file has tables of another program. Does not change the file; opening it for writing would. If the
+    /// last program did not close the file, the file must be repaired first, so it is checked later.
     fn check_unchanged(&self, builder: &Builder) -> Result<(), OpenError> {
         let Ok(database) = builder.open_read_only(&self.path) else {
             return Ok(());
@@ -161,7 +160,7 @@ impl StoreFile {
         })
     }
 
-    /// Returns the key of the file for the state of calls. A file without one receives a random key.
+    /// Returns the key of the file for the state of calls. If the file has no key, stores a random key.
     #[cfg(feature = "server")]
     pub(crate) fn state_key(&mut self) -> Result<[u8; 32], OpenError> {
         let mut fresh = [0; 32];
@@ -171,7 +170,8 @@ impl StoreFile {
         key.map_err(|error| OpenError::io(&self.path, std::io::Error::other(error.to_string())))
     }
 
-    /// Runs a transaction. `work` returns its result, and whether it has changed anything; if not, nothing is written to the disk.
+    /// Runs a transaction. `work` returns its result, and whether it has changed anything. If it has not, nothing is written to
+    /// the disk.
     pub(crate) fn change<T>(
         &mut self,
         work: impl FnOnce(&WriteTransaction, RedbOptions) -> Result<(T, bool), DatabaseError>,
@@ -211,8 +211,7 @@ impl StoreFile {
         }
     }
 
-    /// Runs an operation on the database; after any failure the file is opened again for the next
-    /// one.
+    /// Runs an operation on the database; After any failure, the next operation opens the file again.
     pub(crate) fn with<T>(
         &mut self,
         work: impl FnOnce(&Database) -> Result<T, DatabaseError>,

@@ -1,4 +1,4 @@
-//! Everything that one server keeps in a file.
+//! The stores that one server keeps in a file.
 
 use crate::RedbStore;
 

@@ -10,7 +10,7 @@ use crate::{OpenError, RedbOptions, RedbTaskStore};
 
 /// A database file, from which the stores are made. Cloning returns another handle to the same file.
 ///
-/// One thread does the work, so that callers do not block an executor; concurrent changes share a transaction. After a failure,
+/// One thread does the work, so that callers do not block an executor; Concurrent changes share a transaction. After a failure,
 /// for example a full disk, the next operation opens the file again.
 ///
 /// When the last handle and the last store are dropped, running operations complete and the file is closed, which takes a few
@@ -71,9 +71,9 @@ impl RedbStore {
         crate::RedbEventStore::new(Arc::clone(&self.thread))
     }
 
-    /// Returns the state keys of the file, which were chosen at random when it was created. Pass them to
-    /// [`ServerBuilder::state_keys`](mcp_server::ServerBuilder::state_keys), so that the state of calls and list cursors are
-    /// valid after a restart.
+    /// Returns the state keys of the file, which are random and were created with the file. Pass them to
+    /// [`ServerBuilder::state_keys`](mcp_server::ServerBuilder::state_keys), so that the state of calls and the cursors of lists
+    /// are valid after a restart.
     #[cfg(feature = "server")]
     pub fn state_keys(&self) -> mcp_server::StateKeys {
         mcp_server::StateKeys::new(self.state_key)

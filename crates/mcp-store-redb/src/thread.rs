@@ -170,7 +170,7 @@ impl Worker {
     }
 }
 
-/// Sends each result, or the error of all of them, to its caller, who may be gone.
+/// Sends each result, or the error of all of them, to its caller. The caller may no longer wait.
 fn answer<T, E>(
     replies: Vec<oneshot::Sender<Result<T, E>>>,
     done: Result<Vec<Result<T, E>>, impl Fn() -> E>,
@@ -215,7 +215,7 @@ mod http {
         super::answer(replies, done);
     }
 
-    /// Runs the queued operations in one transaction, and reports to each append whether its event is stored.
+    /// Runs the queued operations in one transaction, and notifies the caller of each append whether its event is stored.
     pub(super) fn change_events(file: &mut StoreFile, queue: &EventQueue) {
         let (jobs, bytes) = queue.take();
         if jobs.is_empty() {
@@ -241,7 +241,7 @@ mod http {
         }
     }
 
-    /// Returns the events of a stream after the event `after`, until they have `bytes` bytes.
+    /// Returns the events of a stream after the event `after`, up to a total size of `bytes`.
     pub(super) fn replay(
         file: &mut StoreFile,
         key: StreamKey,

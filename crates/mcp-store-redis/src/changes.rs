@@ -15,7 +15,7 @@ use crate::connection::{Connection, Connector};
 
 /// Maximum number of changes that wait for Redis.
 const MAX_QUEUED: usize = 1_024;
-/// How many changes Redis keeps for processes whose connection was lost.
+/// Number of changes that Redis keeps for processes whose connection was lost.
 const MAX_KEPT: usize = 1_000;
 /// How long one command waits for changes.
 const WAIT: Duration = Duration::from_secs(10);
@@ -37,8 +37,8 @@ const RETRY: Duration = Duration::from_millis(200);
 /// # }
 /// ```
 ///
-/// Redis keeps the latest 1,000 changes, and a process that was disconnected receives what it has missed. If it has missed more, the lists of tools,
-/// prompts and resources count as changed.
+/// Redis keeps the latest 1,000 changes, and a process that was disconnected receives the changes that it has missed. If it has
+/// missed more than 1,000, the lists of tools, prompts and resources count as changed.
 #[derive(Clone)]
 pub struct RedisChangeBus {
     changes: mpsc::Sender<Change>,
@@ -58,7 +58,8 @@ impl RedisChangeBus {
         }
     }
 
-    /// Calls `deliver` with each change that any process publishes from now on, in a task. The returned handle can end the task.
+    /// Starts a task that calls `deliver` with each change that any process publishes from now on. The returned handle can end
+    /// the task.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -73,7 +74,8 @@ impl RedisChangeBus {
 }
 
 impl ChangeBus for RedisChangeBus {
-    /// Publishes a change. It is dropped, with an error in the log, if 1,024 others wait for Redis or Redis cannot be reached.
+    /// Publishes a change. It is dropped, with an error in the log, if 1,024 other changes wait for Redis, or if Redis cannot be
+    /// reached.
     fn publish(&self, change: Change) {
         if self.changes.try_send(change).is_err() {
             tracing::error!("a change was not published: {MAX_QUEUED} others wait for Redis");

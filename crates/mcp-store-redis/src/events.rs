@@ -28,7 +28,8 @@ const MAX_REPLAYS: usize = 16;
 const MAX_REPLAY_WAIT: Duration = Duration::from_secs(10);
 /// Maximum number of operations in one round trip.
 const MAX_BATCH: usize = 256;
-/// Maximum size of their events, in bytes; one event can be larger. A longer round trip could take more than the response timeout.
+/// Maximum size of the events in one round trip, in bytes; a single event can be larger. A longer round trip could exceed the
+/// response timeout.
 const MAX_BATCH_BYTES: usize = 1 << 20;
 /// Pause before the operations of a failed round trip are sent again.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
@@ -50,9 +51,9 @@ const LAST: u64 = (1 << 53) - 1;
 /// An [`EventStore`] in Redis, from [`RedisStore::event_store`](crate::RedisStore::event_store). Cloning returns another
 /// handle to the same store.
 ///
-/// An event is sent to its client after Redis has stored it, so that any endpoint can replay from it. If Redis cannot
-/// store an event, the failure is logged and the event is sent without being stored; a later replay from before it returns
-/// [`Replay::Gone`].
+/// An event is sent to its client after Redis has stored it, so that the client can resume after this event at any endpoint. If
+/// Redis cannot store an event, the failure is logged, and the event is still sent. A later replay that would include this event
+/// returns [`Replay::Gone`].
 ///
 /// The events of a stream expire together, when the retention time has passed since the last event of the stream. When a session ends, its events are removed. A session whose events
 /// exceed a limit loses its oldest events.
@@ -75,7 +76,7 @@ type Stored<T> = oneshot::Sender<Result<T, EventStoreError>>;
 enum Operation {
     Append(Append),
     Forget(Vec<u8>),
-    /// Reports that the earlier operations were sent.
+    /// An operation that reports when all earlier operations were sent.
     Flush(oneshot::Sender<()>),
 }
 

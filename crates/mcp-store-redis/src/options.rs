@@ -48,8 +48,8 @@ impl RedisOptions {
         }
     }
 
-    /// Sets the text before all keys; default `mcp:`. Servers that share their sessions need the same
-    /// prefix; other servers that use the same Redis need a different one.
+    /// Sets the text before all keys; default `mcp:`. Servers that share their sessions need the same prefix; other servers that
+    /// use the same Redis need a different prefix.
     #[must_use]
     pub fn with_prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();
@@ -68,8 +68,8 @@ impl RedisOptions {
         self
     }
 
-    /// Connects to a Redis Cluster. The URL of Redis is that of any node; these are other nodes, which are used if that one cannot be reached. All
-    /// have the same user and password.
+    /// Connects to a Redis Cluster. The URL of Redis is that of any node; these URLs are other nodes, which are used if the first
+    /// node cannot be reached. All nodes have the same user and password.
     #[cfg(feature = "cluster")]
     #[must_use]
     pub fn with_cluster<U: Into<String>>(mut self, urls: impl IntoIterator<Item = U>) -> Self {

@@ -23,7 +23,7 @@ pub(crate) struct ReopenedConnection(Arc<Shared>);
 /// The client that opens connections.
 pub(crate) enum Source {
     Single(Client),
-    /// Locked after the state of the connection.
+    /// A mutex that is locked after the mutex of the connection's state.
     #[cfg(feature = "sentinel")]
     Sentinel(Mutex<SentinelClient>),
 }
@@ -56,7 +56,8 @@ impl ReopenedConnection {
         Ok(connection)
     }
 
-    /// Returns the connection and its generation. Callers that wait while another one connects share the result of that attempt.
+    /// Returns the connection and its generation. Callers that wait while another caller connects share the result of that
+    /// attempt.
     async fn current(&self) -> RedisResult<(MultiplexedConnection, u64)> {
         let began = Instant::now();
         let mut state = self.0.state.lock().await;
@@ -147,7 +148,7 @@ impl Shared {
     }
 }
 
-/// Returns whether another connection is needed after an error of this one.
+/// Returns whether a new connection is needed after this error.
 fn is_lost(error: &RedisError) -> bool {
     error.is_unrecoverable_error() || error.is_io_error()
 }

@@ -10,8 +10,9 @@ use mcp_protocol::BoxFuture;
 
 use crate::connection::Connection;
 
-/// A [`ReplayCache`] in Redis, from [`RedisStore::replay_cache`](crate::RedisStore::replay_cache): a DPoP proof is accepted once by all
-/// processes of a server, even if they forward requests to each other. Cloning returns another handle to the same proofs.
+/// A [`ReplayCache`] in Redis, from [`RedisStore::replay_cache`](crate::RedisStore::replay_cache): all processes of a server
+/// together accept a DPoP proof once, even if they forward requests to each other. Cloning returns another handle to the same
+/// proofs.
 ///
 /// Each proof is one key, which expires. The limit on their number is `maxmemory` of Redis. While Redis cannot be reached, requests with proofs
 /// are rejected with 503.

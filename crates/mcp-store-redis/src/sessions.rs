@@ -15,7 +15,7 @@ use crate::connection::Connection;
 
 /// Maximum number of attempts to claim a session that others change at the same time.
 const MAX_CLAIMS: usize = 16;
-/// The latest expiry that Redis and its scripts can compute with, in ms.
+/// The latest expiry with which Redis and its scripts can compute, in ms.
 const MAX_EXPIRY: u64 = 1 << 52;
 
 /// A [`SessionStore`] in Redis, from [`RedisStore::session_store`](crate::RedisStore::session_store). Cloning returns another handle to the
@@ -94,7 +94,7 @@ impl RedisSessionStore {
         }))
     }
 
-    /// Runs a script that changes a session whose lease is current; `add` adds its further arguments.
+    /// Runs a script that changes a session whose lease is current; `add` adds further arguments of the script.
     async fn with_lease(
         &self,
         script: &Script,

@@ -10,8 +10,8 @@ use crate::{RedisEventStore, RedisOptions, RedisSessionStore, RedisTaskStore};
 
 /// A connection to Redis, from which the stores are made. Cloning returns another handle to the same connection.
 ///
-/// All operations use one connection (to a cluster, one for each node), which is opened again after it was lost. Until then, and if Redis does not respond in
-/// time, they fail and nothing is queued, except events, whose queue has a limit.
+/// All operations use one connection; in a cluster, one for each node. A lost connection is opened again. Until then, and if
+/// Redis does not respond in time, operations fail. Only events are queued, and the queue has a limit.
 #[derive(Clone)]
 pub struct RedisStore {
     connection: Connection,

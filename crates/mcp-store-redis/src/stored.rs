@@ -327,7 +327,7 @@ mod tests {
         assert_eq!(add(6), room(6, &[]));
     }
 
-    /// Previously, one client could take the room of all others.
+    /// Previously, one client could use the space of all other clients.
     #[test]
     fn the_largest_session_makes_room_for_others() {
         let mut stored = StoredEvents::default();
@@ -348,7 +348,7 @@ mod tests {
         assert!(stored.sessions.is_empty() && stored.sizes.is_empty());
     }
 
-    /// Previously, the new event was removed for itself, and with small limits the search for room did not end.
+    /// Previously, a new event could be removed to make room for itself, and with small limits, the search for room did not end.
     #[test]
     fn a_new_event_stays_although_its_session_is_the_largest() {
         let limits = StoredLimits {

@@ -11,10 +11,11 @@ use crate::connection::Connection;
 
 /// A [`TaskStore`] in Redis, from [`RedisStore::task_store`](crate::RedisStore::task_store). Cloning returns another handle to the same tasks.
 ///
-/// Each operation is one script, so changes by two processes never interleave. The keys of all tasks have one hash tag, so a cluster
-/// keeps them together. `tasks/get`, `tasks/result` and `tasks/cancel` work at every process; a handler at another process is cancelled when its process renews
-/// its lease. Input for a task (`tasks/update`) has to reach the process that runs it. If a process has ended, the others end its tasks, or run them
-/// again (`TaskOptions::with_lease`).
+/// Each operation is one script, so changes by two processes never interleave. The keys of all tasks have one hash tag, so a
+/// cluster keeps them together. `tasks/get`, `tasks/result` and `tasks/cancel` work at every process. If the handler runs in
+/// another process, it is cancelled when that process renews the lease. Input for a task (`tasks/update`) has to reach the
+/// process that runs the task. If a process has ended, the other processes end its tasks, or run them again
+/// (`TaskOptions::with_lease`).
 #[derive(Clone)]
 pub struct RedisTaskStore {
     connection: Connection,

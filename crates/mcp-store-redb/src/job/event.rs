@@ -37,7 +37,7 @@ impl EventJob {
     }
 }
 
-/// A bounded queue. Unlike a channel it accepts operations without waiting, and its limit counts bytes, too.
+/// A bounded queue. Unlike a channel, it accepts operations without waiting, and also limits their bytes.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
     queued: Mutex<Queued>,
@@ -71,7 +71,7 @@ impl EventQueue {
         millis.saturating_add(u64::try_from(since).unwrap_or(u64::MAX))
     }
 
-    /// Adds an operation. Returns whether it is the first one, or `None` if the queue is full.
+    /// Adds an operation. Returns whether it is the first operation in the queue, or `None` if the queue is full.
     pub(crate) fn push(&self, job: EventJob) -> Option<bool> {
         let mut queued = self.lock();
         let bytes = queued.bytes.saturating_add(job.bytes());
@@ -83,7 +83,8 @@ impl EventQueue {
         Some(queued.jobs.len() == 1)
     }
 
-    /// Takes all operations, and their bytes, which are counted until they are [released](Self::release).
+    /// Removes and returns all operations, with the number of their bytes. The bytes count until they are
+    /// [released](Self::release).
     pub(crate) fn take(&self) -> (Vec<EventJob>, usize) {
         let mut queued = self.lock();
         let jobs = mem::take(&mut queued.jobs);

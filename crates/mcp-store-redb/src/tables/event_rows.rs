@@ -14,8 +14,8 @@ type Event = (u64, &'static [u8]);
 type ArrivalKey = (&'static [u8; 32], u64, u32, u64);
 /// The last event that was dropped, the last event, and its time.
 type Stream = (u64, u64, u64);
-/// The size of the session with its records, the time of the last event, a time before which nothing expires, and the number
-/// after the highest stream whose record was dropped.
+/// Four numbers: the size of the session with its records; the time of the last event; a time before which nothing expires; and
+/// the number after the highest stream whose record was dropped.
 type Session = (u64, u64, u64, u64);
 
 const EVENTS: TableDefinition<'_, EventKey, Event> = TableDefinition::new("events");
@@ -46,7 +46,7 @@ pub(crate) struct EventTables<'t> {
 /// The record of a stream.
 #[derive(Clone, Copy)]
 pub(super) struct StreamRow {
-    /// Events up to this one were dropped.
+    /// The sequence number up to which events were dropped.
     pub(super) dropped: u64,
     pub(super) last: u64,
     pub(super) last_at: u64,
@@ -57,9 +57,9 @@ pub(super) struct StreamRow {
 pub(super) struct SessionRow {
     pub(super) bytes: u64,
     pub(super) last_at: u64,
-    /// No event and no record expires before it is older than this.
+    /// A time before which no event and no record expires.
     pub(super) oldest_at: u64,
-    /// Streams below this number may have lost events.
+    /// The stream number below which streams may have lost events.
     pub(super) forgotten: u64,
 }
 
@@ -163,7 +163,7 @@ impl<'t> EventTables<'t> {
         Ok(removed)
     }
 
-    /// Returns the time of the oldest event of a session, its stream and its sequence number.
+    /// Returns the time, the stream and the sequence number of the oldest event of a session.
     pub(super) fn oldest(
         &self,
         session: SessionId,
@@ -177,7 +177,7 @@ impl<'t> EventTables<'t> {
         }))
     }
 
-    /// Removes the oldest event of a session, which is the first of its stream.
+    /// Removes the oldest event of a session, which is also the first event of its stream.
     pub(super) fn drop_first(
         &mut self,
         session: SessionId,
@@ -193,7 +193,7 @@ impl<'t> EventTables<'t> {
         self.resize(session, row, 0, removed)
     }
 
-    /// Removes the record of a stream without events, and remembers that there was one.
+    /// Removes the record of a stream without events, and stores that there was one.
     pub(super) fn drop_record(
         &mut self,
         session: SessionId,
@@ -210,7 +210,7 @@ impl<'t> EventTables<'t> {
         Ok(())
     }
 
-    /// Stores the record of a session whose size has changed, or removes it if it has no use.
+    /// Stores the record of a session whose size has changed, or removes a record that is not needed.
     pub(super) fn resize(
         &mut self,
         session: SessionId,

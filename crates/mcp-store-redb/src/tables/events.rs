@@ -80,7 +80,7 @@ impl EventTables<'_> {
         })
     }
 
-    /// Returns the rows of a session and its stream, new ones if there are none, and the cost of new ones.
+    /// Returns the rows of a session and its stream, and the size of new rows. If rows do not exist, returns new rows.
     fn rows(
         &self,
         key: StreamKey,

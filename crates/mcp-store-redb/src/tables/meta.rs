@@ -13,7 +13,7 @@ pub(crate) const FORMAT: u64 = 1;
 
 /// The format, and the total size of all records.
 pub(crate) const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
-/// Keys. Files of earlier versions do not have the table.
+/// The table of keys. Files of earlier versions do not have this table.
 #[cfg(feature = "server")]
 const SECRETS: TableDefinition<'_, &str, &[u8; 32]> = TableDefinition::new("secrets");
 #[cfg(feature = "server")]
@@ -35,7 +35,7 @@ impl fmt::Display for DatabaseError {
     }
 }
 
-/// Returns why the file cannot be used, for an error of another store.
+/// Returns the reason why the file cannot be used, for an error of another store.
 #[cfg(feature = "http")]
 pub(crate) fn reason(error: TaskStoreError) -> String {
     match error {
@@ -44,7 +44,8 @@ pub(crate) fn reason(error: TaskStoreError) -> String {
     }
 }
 
-/// Returns the key in the table of secrets, and whether it is new: then it is `fresh`.
+/// Returns the key in the table of secrets. If the table has no key, stores `fresh` and returns it. Also returns whether the key
+/// is new.
 #[cfg(feature = "server")]
 pub(crate) fn state_key(
     transaction: &WriteTransaction,

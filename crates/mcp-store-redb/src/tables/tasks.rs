@@ -12,8 +12,8 @@ use super::meta::{DatabaseError, FORMAT, FORMAT_KEY, META};
 use crate::RedbOptions;
 use crate::job::{Query, TaskRow, Write};
 
-/// Version, expiry in ms, whether the task has ended, owner, and the task as JSON. The columns
-/// before the JSON also work for records that cannot be read.
+/// Version, expiry in ms, whether the task has ended, owner, and the task as JSON. The columns before the JSON can be used even
+/// if the record cannot be read.
 type Row = (u64, u64, bool, Option<&'static str>, &'static [u8]);
 type OwnerKey = (Option<&'static str>, &'static str);
 type ExpiryKey = (u64, &'static str);
@@ -77,7 +77,7 @@ impl<'t> Tables<'t> {
         })
     }
 
-    /// Applies one change; returns the number of removed tasks, or why nothing was changed.
+    /// Applies one change; returns the number of removed tasks, or the reason why nothing was changed.
     pub(crate) fn apply(
         &mut self,
         write: &Write,
@@ -246,7 +246,7 @@ pub(crate) struct Reader {
 #[derive(Default)]
 pub(crate) struct QueryResult {
     pub(crate) tasks: Vec<Task>,
-    /// Why the last unreadable record cannot be read.
+    /// The reason why the last unreadable record could not be read.
     pub(crate) unreadable: Option<String>,
 }
 
