@@ -31,8 +31,7 @@ where
     R: AsyncRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    /// Creates a transport. `read` is what the server writes; the server reads what is written to
-    /// `write`.
+    /// Creates a transport. `read` is the output of the server; `write` is its input.
     pub fn new(read: R, write: W) -> Self {
         Self {
             streams: (read, write),

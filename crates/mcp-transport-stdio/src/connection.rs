@@ -12,9 +12,9 @@ use tokio::sync::{Notify, watch};
 #[derive(Debug, Clone)]
 enum Stage {
     Open,
-    /// No more messages are sent or received, for this reason.
+    /// No more messages are sent or received; contains the reason.
     Closed(Closed),
-    /// Everything is released, except what the text names.
+    /// All resources are released, except those that the text names.
     Gone(Closed, Option<Arc<str>>),
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Handle {
     stage: watch::Receiver<Stage>,
 }
 
-/// The task's handle. Dropping it reports that everything is released.
+/// The task's handle. Dropping it reports that all resources are released.
 pub(crate) struct Control {
     mux: Arc<Mux>,
     stop: Arc<Stop>,
@@ -83,8 +83,8 @@ impl Control {
         self.stage.send_replace(Stage::Closed(reason));
     }
 
-    /// Reports that everything is released, except what `trouble` names. `reason` may have more
-    /// details than the reason with which the connection was closed.
+    /// Reports that all resources are released, except those that `trouble` names. `reason` may have more details than the reason
+    /// that was reported when the connection was closed.
     pub(crate) fn gone(self, reason: Closed, trouble: Option<String>) {
         let trouble = trouble.map(Arc::from);
         self.stage.send_replace(Stage::Gone(reason, trouble));

@@ -1,12 +1,12 @@
-//! Errors of serving a pipe, and the reasons for which a connection ends.
+//! Errors of serving a pipe, and the reasons why a connection ends.
 
 use std::time::Duration;
 use std::{fmt, io};
 
 use mcp_protocol::{Closed, InvalidServer};
 
-/// The reason why serving a pipe failed; [`kind`](Self::kind) tells programs what failed. None can be
-/// retried on the same pipe.
+/// The reason why serving a pipe failed; programs can use its [`kind`](Self::kind). After an error, the same pipe cannot be
+/// served again.
 ///
 /// A client that closes its end is not an error.
 pub struct Error {
@@ -99,8 +99,7 @@ impl fmt::Display for Error {
 }
 
 impl fmt::Debug for Error {
-    /// Writes the same text as `Display`, with the cause, because this is what a `main` that
-    /// returns the error prints.
+    /// Writes the same text as `Display`, with the cause, because a `main` that returns the error prints it with `Debug`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.source {
             Some(source) => write!(f, "{self}: {source}"),
@@ -139,7 +138,7 @@ pub(crate) enum End {
 }
 
 impl End {
-    /// Returns the reason for which the connection ended.
+    /// Returns the reason why the connection ended.
     pub(crate) fn into_closed(self) -> Closed {
         let gone = self.is_peer_gone();
         match self {
@@ -153,7 +152,7 @@ impl End {
         }
     }
 
-    /// Returns whether the peer is gone; otherwise the connection failed.
+    /// Returns whether the peer has disconnected; otherwise, the connection has failed.
     pub(crate) fn is_peer_gone(&self) -> bool {
         use io::ErrorKind::{BrokenPipe, ConnectionReset};
         match self {

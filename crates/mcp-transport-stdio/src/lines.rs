@@ -12,7 +12,7 @@ use memchr::memchr;
 /// Size of an unused buffer, and the space reserved for one read.
 const CHUNK: usize = 64 << 10;
 
-/// Minimum space for a read. With less, the buffer is compacted or enlarged.
+/// Minimum space for a read. If there is less space, the buffer is compacted or enlarged.
 const MIN_SPACE: usize = CHUNK / 4;
 
 /// Number of bytes kept of a line that is too long.
@@ -21,7 +21,7 @@ const HEAD: usize = 256;
 /// The byte order mark of UTF-8.
 const MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// Number of consecutive lines that must fit in a small buffer before a large one is freed.
+/// Number of consecutive lines that must fit in a small buffer before a large buffer is freed.
 const SHORT_LINES: u32 = 16;
 
 /// A part of the input between two newlines.
@@ -57,20 +57,20 @@ pub enum FramedLine<'a> {
 /// assert_eq!(lines.finish(), Some(FramedLine::Frame(b"{\"b\":2}")));
 /// ```
 pub struct Lines {
-    /// Fully initialized; bytes are read into its free part.
+    /// The buffer. All of it is initialized, and bytes are read into its free part.
     buffer: Vec<u8>,
-    /// The first byte that was not returned yet.
+    /// The position of the first byte that was not returned yet.
     start: usize,
-    /// There is no newline in `start..scanned`.
+    /// The end of the scanned bytes: there is no newline in `start..scanned`.
     scanned: usize,
-    /// The first byte that was not filled.
+    /// The position of the first byte that was not filled.
     end: usize,
     limit: usize,
     /// Whether the current line is too long and is being discarded.
     skipping: bool,
     /// The start of the last line that was too long.
     head: Vec<u8>,
-    /// Number of lines since the last one that needed a large buffer.
+    /// Number of lines since the last line that needed a large buffer.
     short_lines: u32,
     /// Whether the stream has ended its first line.
     has_begun: bool,
@@ -192,8 +192,8 @@ impl Lines {
         self.buffer.capacity()
     }
 
-    /// Returns where the text of the line before `stop` begins. Some programs write a byte order mark at the beginning of a
-    /// stream.
+    /// Returns the position at which the text of the line before `stop` begins. This is after a byte order mark, which some
+    /// programs write at the beginning of a stream.
     fn line_start(&mut self, stop: usize) -> usize {
         let is_first = !std::mem::replace(&mut self.has_begun, true);
         match is_first && self.buffer[self.start..stop].starts_with(MARK) {
@@ -202,14 +202,14 @@ impl Lines {
         }
     }
 
-    /// Returns whether the unfinished line is too long however it ends. One byte above the limit
-    /// may be the first half of a line ending.
+    /// Returns whether the unfinished line is certainly too long. One byte above the limit may be the first half of a line
+    /// ending.
     fn is_over(&self) -> bool {
         let pending = &self.buffer[self.start..self.end];
         pending.len() > self.limit && trimmed(pending).len() > self.limit
     }
 
-    /// Starts at the front of the buffer again, and frees a large buffer that is no longer needed.
+    /// Continues at the start of the buffer, and frees a large buffer that is no longer needed.
     fn rewind(&mut self) {
         (self.start, self.scanned, self.end) = (0, 0, 0);
         if self.buffer.len() > CHUNK && self.short_lines >= SHORT_LINES {

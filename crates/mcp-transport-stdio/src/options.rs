@@ -42,9 +42,9 @@ impl StdioOptions {
         }
     }
 
-    /// Sets the maximum length of a line, in bytes. A server answers a longer line with an error. A
-    /// client logs it, counts it as a [stray line](Self::with_max_stray_lines), and fails the call
-    /// that it answers, if the line begins with the id. The connection stays open.
+    /// Sets the maximum length of a line, in bytes. A server answers a longer line with an error. A client logs it, counts it as
+    /// a [stray line](Self::with_max_stray_lines), and, if the line begins with the id of a call, fails this call. The connection
+    /// stays open.
     #[must_use]
     pub fn with_line_limit(mut self, bytes: usize) -> Self {
         self.line_limit = bytes;
@@ -97,12 +97,11 @@ impl StdioOptions {
         self
     }
 
-    /// Leaves file descriptors 0 and 1 alone while [`serve`](crate::serve) runs.
+    /// Makes [`serve`](crate::serve) not change the file descriptors 0 and 1 while it runs.
     ///
-    /// By default, on Unix, the protocol moves to private descriptors; until serving ends,
-    /// descriptor 1 points to stderr and descriptor 0 to the null device. Code that prints or reads
-    /// by accident, including child processes, cannot break the session. Other systems do not
-    /// have this guard.
+    /// By default, on Unix, the protocol moves to private descriptors; Until serving ends, descriptor 1 points to stderr, and
+    /// descriptor 0 points to the null device. Code and child processes that print or read by accident can therefore not break
+    /// the session. Other systems do not have this guard.
     #[must_use]
     pub fn without_guard(mut self) -> Self {
         self.guard = false;

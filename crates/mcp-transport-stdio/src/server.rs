@@ -57,11 +57,11 @@ pub async fn serve_with(server: impl IntoService, options: StdioOptions) -> Resu
     result
 }
 
-/// Serves one client over a pair of byte streams until the client disconnects. `read` is what the
-/// client writes. Framing is that of [stdio].
+/// Serves one client over a pair of byte streams until the client disconnects. `read` is the output of the client. Framing is
+/// that of [stdio].
 ///
-/// When `read` ends, running handlers get [`StdioOptions::with_shutdown_timeout`] to finish;
-/// handlers that run longer are cancelled. The runtime must have its timer enabled.
+/// When `read` ends, running handlers have the time of [`StdioOptions::with_shutdown_timeout`] to finish. Handlers that run
+/// longer are cancelled. The runtime must have its timer enabled.
 ///
 /// # Errors
 /// The server configuration is invalid, reading or writing fails although the client is connected,
@@ -134,7 +134,7 @@ where
     result
 }
 
-/// Returns the reason for the session and the result for the caller.
+/// Returns two values: the reason why the session ended, and the result for the caller.
 fn outcome(end: End) -> (Closed, Result<(), Error>) {
     let copy = |error: &io::Error| io::Error::new(error.kind(), error.to_string());
     match end {

@@ -1,5 +1,4 @@
-//! Lines of a server that are not messages (stray lines): the client tolerates and counts them,
-//! and quotes the first one.
+//! Lines of a server that are not messages (stray lines): the client tolerates and counts them, and quotes the first of them.
 //!
 //! A library that prints to stdout is the most frequent mistake of stdio servers. A client must
 //! not answer such lines and should help to find their source.
@@ -10,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use mcp_jsonrpc::{ParseError, ParseErrorKind, quote};
 use mcp_protocol::{Closed, ForwardInbound, Inbound};
 
-/// Characters quoted of a stray line.
+/// Number of characters of a stray line that are quoted.
 const MAX_QUOTED: usize = 200;
 
 /// The stray lines of one connection.
@@ -89,7 +88,7 @@ impl StrayOutput {
     }
 }
 
-/// Keeps stray lines from the client; sits between the [`Mux`](mcp_protocol::Mux) and the client.
+/// A filter between the [`Mux`](mcp_protocol::Mux) and the client, which does not pass stray lines on to the client.
 pub(crate) struct StrayFilter {
     pub(crate) inner: Arc<dyn Inbound>,
     pub(crate) stray: Arc<StrayOutput>,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::process::Child;
 
-/// Maximum time in which a killed process is reaped if there is no runtime to wait in.
+/// Maximum time to wait until a killed process can be reaped, if there is no runtime.
 const LAST_WAIT: Duration = Duration::from_millis(50);
 
 /// A child process that leads a process group. Dropping it kills the group.
@@ -15,8 +15,7 @@ pub(crate) struct Group {
     #[cfg(unix)]
     id: Option<rustix::process::Pid>,
     reaped: bool,
-    /// Whether the leader was reaped and the rest killed. The id of the group may then be reused
-    /// for other processes.
+    /// Whether the leader was reaped and the other processes were killed. If so, the system may reuse the id of the group.
     over: bool,
 }
 
@@ -50,14 +49,14 @@ impl Group {
         status
     }
 
-    /// Sends `SIGTERM` to the group; returns `false` where that is not possible.
+    /// Sends `SIGTERM` to the group; returns `false` if that is not possible.
     #[cfg(unix)]
     pub(crate) fn terminate(&self) -> bool {
         self.signal(rustix::process::Signal::TERM);
         true
     }
 
-    /// Sends `SIGTERM` to the group; returns `false` where that is not possible.
+    /// Sends `SIGTERM` to the group; returns `false` if that is not possible.
     #[cfg(not(unix))]
     pub(crate) fn terminate(&self) -> bool {
         false
@@ -103,7 +102,7 @@ impl Group {
 }
 
 impl Drop for Group {
-    /// Kills the group, because without a runtime a graceful shutdown cannot be awaited.
+    /// Kills the group at once, because a graceful shutdown is not possible without a runtime.
     fn drop(&mut self) {
         if self.reaped {
             return;

@@ -1,8 +1,8 @@
 //! A server as a child process.
 //!
-//! The child leads a separate process group, so that the processes it starts end with it (`npx`
-//! starts `node`, and `node` starts more). One task owns the child: it moves the bytes, drains
-//! stderr, shuts the process down gracefully and always reaps it.
+//! The child leads a separate process group, so that all processes that it starts also end (`npx` starts `node`, and `node`
+//! starts more). One task owns the child: it moves the bytes, drains stderr, shuts the process down gracefully and always reaps
+//! it.
 //!
 //! Specification:
 //! [stdio](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio),
@@ -32,11 +32,11 @@ pub use stderr::Stderr;
 use stderr::Tail;
 use supervisor::{Supervisor, Waits};
 
-/// Prevents a host without a console from opening a console window for each server.
+/// The flag that prevents a console window for each server, if the host has no console.
 #[cfg(windows)]
 const CREATE_NO_WINDOW: u32 = 0x0800_0000;
 
-/// Called with the id of each started process; the result is dropped when the process has ended.
+/// A function that is called with the id of each started process. Its result is dropped when the process has ended.
 type ProcessGuard = Arc<dyn Fn(u32) -> Box<dyn Any + Send> + Send + Sync>;
 
 /// The variables that a child inherits from this process.
@@ -70,8 +70,8 @@ const BASIC_VARIABLES: [&str; 12] = [
 
 /// A transport that starts a server as a child process and uses its stdin and stdout.
 ///
-/// Arguments are passed to the program unchanged; no shell is involved. The environment is
-/// inherited, as with [`std::process::Command`].
+/// Arguments are passed to the program unchanged; no shell is involved. The environment is a part of this process's environment;
+/// see [`env_inherit`](Self::env_inherit).
 ///
 /// [`Connection::close`] closes the child's stdin, waits, sends `SIGTERM`, waits, sends `SIGKILL`,
 /// and completes when the process is reaped. Signals are sent to its whole process group. Dropping
@@ -151,17 +151,16 @@ impl ChildProcess {
         self
     }
 
-    /// Starts the child with the whole environment of this process. The default is a short list of
-    /// variables that programs need to run, such as `PATH` and `HOME`, so that API keys of this process
-    /// do not reach every server.
+    /// Starts the child with the whole environment of this process. By default, the child receives only a short list of variables
+    /// that programs need to run, such as `PATH` and `HOME`, so that API keys of this process do not reach every server.
     #[must_use]
     pub fn env_inherit(mut self) -> Self {
         self.inherited = Inherited::All;
         self
     }
 
-    /// Starts the child without any variable of this process: it gets only what [`env`](Self::env)
-    /// sets, before or after.
+    /// Starts the child without any variable of this process: it receives only the variables that [`env`](Self::env) sets, before
+    /// or after this call.
     #[must_use]
     pub fn env_clear(mut self) -> Self {
         self.inherited = Inherited::Nothing;
@@ -220,10 +219,9 @@ impl ChildProcess {
         self
     }
 
-    /// Sets a function that is called with the id of the started process, which on Unix is also the
-    /// id of its process group. Its result is kept until the process and its group have ended, and
-    /// dropped then. A host registers its children with it, for example to end them if the host is
-    /// killed. The function must not block.
+    /// Sets a function that is called with the id of the started process, which on Unix is also the id of its process group. Its
+    /// result is dropped when the process and its group have ended. A host can register its children in this function, for
+    /// example to end them if the host is killed. The function must not block.
     #[must_use]
     pub fn process_guard<G: Send + 'static>(
         mut self,
@@ -326,7 +324,7 @@ impl Transport for ChildProcess {
     /// Starts the child.
     ///
     /// # Errors
-    /// The program cannot be started; the message names the program and where it was looked up.
+    /// The program cannot be started; the message names the program and the directories that were searched.
     fn start(
         self: Box<Self>,
         inbound: Arc<dyn Inbound>,

@@ -1,4 +1,4 @@
-//! The task that owns a child process: it moves the bytes, then ends the process step by step.
+//! The task that owns a child process: it moves the bytes, and then ends the process in steps.
 
 use std::any::Any;
 use std::future::poll_fn;
@@ -22,8 +22,7 @@ use crate::driver::Driver;
 use crate::error::End;
 use crate::stray::StrayOutput;
 
-/// Maximum time between the last output of a child and its exit. Pending calls fail after this time
-/// at the latest.
+/// Maximum time between the last output of a child and its exit. After this time at the latest, pending calls fail.
 const SETTLE: Duration = Duration::from_millis(50);
 
 /// Maximum time in which a killed process is reaped.
@@ -57,8 +56,8 @@ pub(crate) struct Supervisor {
     pub(crate) stray: Arc<StrayOutput>,
     pub(crate) drain: Duration,
     pub(crate) waits: Waits,
-    /// The result of [`ChildProcess::process_guard`](super::ChildProcess::process_guard). The last
-    /// field, because it is dropped after the group was killed.
+    /// The result of [`ChildProcess::process_guard`](super::ChildProcess::process_guard). This is the last field, so that it is
+    /// dropped after the group was killed.
     pub(crate) _guard: Option<Box<dyn Any + Send>>,
 }
 
@@ -104,9 +103,8 @@ impl Supervisor {
         .await
     }
 
-    /// Waits for the rest of a child that is ending. Its output and its exit arrive in any order,
-    /// so this waits for the missing one: otherwise responses or the last stderr lines could be
-    /// lost.
+    /// Waits for the rest of a child that is ending. The end of its output and its exit occur in any order. This function waits
+    /// for both, because otherwise responses or the last stderr lines could be lost.
     async fn settle(&mut self, event: Event) -> Event {
         match event {
             Event::Exited(status) => {
@@ -184,8 +182,7 @@ impl Supervisor {
     }
 }
 
-/// Runs the steps after stdin was closed. `silent` is set once no process has stdout or stderr
-/// open.
+/// Runs the steps after stdin was closed. `silent` is set when no process has stdout or stderr open any more.
 async fn run_steps(
     group: &mut Group,
     eof: Duration,
@@ -208,8 +205,8 @@ async fn run_steps(
     }
 }
 
-/// Completes when the whole group has exited. Only the leader can be waited for. The other
-/// processes may remain unreaped, so the end of all output counts as their exit.
+/// Completes when the whole group has exited. Only the leader can be waited for. The other processes may never be reaped, so the
+/// end of all output counts as their exit.
 async fn group_exited(group: &mut Group, silent: &AtomicBool) {
     if group.wait().await.is_ok() {
         while group.is_alive() && !silent.load(Ordering::Relaxed) {
@@ -218,7 +215,7 @@ async fn group_exited(group: &mut Group, silent: &AtomicBool) {
     }
 }
 
-/// Completes with `work`; polls `background` meanwhile until it is ready.
+/// Completes when `work` completes. Meanwhile, polls `background` until it is ready.
 async fn with_background<T>(
     work: impl Future<Output = T>,
     mut background: impl FnMut(&mut Context<'_>) -> Poll<()>,

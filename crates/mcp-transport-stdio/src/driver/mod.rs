@@ -1,8 +1,7 @@
 //! The driver: moves bytes between a pair of streams and a [`Mux`].
 //!
-//! One future owns the reader, the writer and the lines between them. It spawns no task and makes
-//! no allocation for a call that is ready at once, and it writes once per batch of lines. Reading
-//! waits for writing only while the peer does not read.
+//! One future owns the reader, the writer and the lines between them. For a call that is ready at once, it spawns no task and
+//! allocates no memory. It writes once per batch of lines. It stops reading only while the peer does not read.
 
 pub(crate) mod spawner;
 
@@ -55,7 +54,7 @@ struct Input<R> {
 }
 
 enum Read {
-    /// Bytes were read or lines were handled; there may be output.
+    /// Bytes were read or lines were handled, so there may be output.
     Progress,
     End(End),
 }
@@ -172,7 +171,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Driver<R, W> {
 }
 
 impl<R, W> Drop for Driver<R, W> {
-    /// Closes the connection, because no bytes are moved without the driver.
+    /// Closes the connection, because without the driver, no bytes are moved.
     fn drop(&mut self) {
         self.mux.close(Closed::local());
     }
@@ -261,8 +260,8 @@ impl<W: AsyncWrite + Unpin> Output<W> {
         self.bytes.is_empty()
     }
 
-    /// Takes the queued output, if all earlier output is written. `Ready(false)` means that the
-    /// queue is closed and empty. Wakes through `cx` when output is queued.
+    /// Takes the queued output, if all earlier output is written. `Ready(false)` means that the queue is closed and empty.
+    /// Otherwise, `cx` is woken when output is queued.
     pub(crate) fn poll_take(&mut self, mux: &Mux, cx: &mut Context<'_>) -> Poll<bool> {
         debug_assert!(
             self.is_empty(),
@@ -337,7 +336,7 @@ impl<W: AsyncWrite + Unpin> Output<W> {
     }
 }
 
-/// Measures how long the peer has not read. No timer runs while the peer reads.
+/// The measurement of the time for which the peer has not read. No timer runs while the peer reads.
 struct Stall {
     limit: Duration,
     armed: bool,

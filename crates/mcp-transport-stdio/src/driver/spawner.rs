@@ -11,7 +11,7 @@ use tokio::time::timeout;
 /// Runs the pending handlers of a [`Mux`](mcp_protocol::Mux).
 pub(crate) struct Spawner {
     threads: Threads,
-    /// Each running handler has a receiver, so that the channel is closed when none runs.
+    /// The sender of a channel. Each running handler has a receiver, so the channel is closed when no handler runs.
     running: watch::Sender<()>,
     /// Capacity for blocking handlers. A handler that exceeds its deadline keeps its permit.
     blocking: Arc<Semaphore>,

@@ -1,4 +1,4 @@
-//! Pipes in memory, for tests and for a server in the process of its client.
+//! Pipes in memory, for tests and for a server in the same process as its client.
 
 mod pipe;
 
@@ -137,7 +137,7 @@ impl ServerEnd {
         serve_on(service, self.streams, Threads::Runtime, &options).await
     }
 
-    /// Returns the streams: what the client writes, and what the client reads.
+    /// Returns the two streams: the output of the client, and its input.
     pub fn into_streams(
         self,
     ) -> (

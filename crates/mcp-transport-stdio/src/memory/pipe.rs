@@ -142,7 +142,7 @@ mod tests {
 
     use super::*;
 
-    /// Each end waits for the other in a separate task, and is woken.
+    /// Each end waits for the other end in a separate task, and is woken.
     #[tokio::test]
     async fn every_byte_arrives_however_small_the_pipe_is() {
         for capacity in [0, 1, 7, 64, 4_096] {

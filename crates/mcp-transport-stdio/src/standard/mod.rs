@@ -1,8 +1,7 @@
 //! Stdin and stdout as asynchronous streams.
 //!
-//! Pipes and sockets, which hosts use, are read and written without blocking, on the runtime's
-//! reactor. Files, terminals, and systems other than Unix use one thread per direction, which does
-//! not keep the process alive.
+//! Pipes and sockets, which hosts use, are read and written without blocking, on the runtime's reactor. For files and terminals,
+//! and on systems other than Unix, there is one thread per direction, which does not keep the process alive.
 
 mod threads;
 #[cfg(unix)]
@@ -65,10 +64,9 @@ fn protected() -> MutexGuard<'static, Option<unix::Saved>> {
 
 /// Protects stdout from text that the program prints before it calls [`serve`](crate::serve).
 ///
-/// On Unix, descriptor 1 points to stderr and descriptor 0 to the null device from now on, until
-/// the next `serve` ends, which uses the original ones. On other systems this function does
-/// nothing, and printed text reaches the client. Call it first in `main`; a second call has no
-/// effect.
+/// On Unix, descriptor 1 now points to stderr, and descriptor 0 points to the null device, until the next `serve` ends. `serve`
+/// uses the original descriptors. On other systems this function does nothing, and printed text reaches the client. Call it first
+/// in `main`; a second call has no effect.
 ///
 /// ```no_run
 /// # async fn run(server: impl mcp_protocol::IntoService) -> Result<(), mcp_transport_stdio::Error> {

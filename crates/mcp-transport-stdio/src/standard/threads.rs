@@ -70,7 +70,7 @@ impl AsyncRead for ThreadReader {
 pub(crate) struct ThreadWriter {
     chunks: mpsc::Sender<Vec<u8>>,
     written: mpsc::Receiver<(Vec<u8>, io::Result<()>)>,
-    /// The buffer, while the thread does not have it.
+    /// The buffer; `None` while the thread has it.
     spare: Option<Vec<u8>>,
 }
 

@@ -1,5 +1,5 @@
-//! Stdin and stdout on Unix: non-blocking where no other process is affected, and protected from
-//! other code of this process.
+//! Stdin and stdout on Unix: non-blocking, unless this would affect another process, and protected from other code of this
+//! process.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use tokio::net::unix::pipe;
 use super::Reader;
 use super::threads::{ThreadReader, ThreadWriter};
 
-/// Private, close-on-exec duplicates of descriptors 0 and 1, and how to restore them.
+/// Private, close-on-exec duplicates of descriptors 0 and 1, and the data to restore them.
 pub(crate) struct Saved {
     stdin: OwnedFd,
     stdout: OwnedFd,
@@ -105,8 +105,8 @@ impl Drop for Saved {
 enum Kind {
     Pipe,
     Socket,
-    /// A file is always ready. A terminal, or a descriptor shared with stderr, must stay blocking:
-    /// other processes would get `EAGAIN`.
+    /// A file is always ready. A terminal, or a descriptor that is shared with stderr, must stay blocking; otherwise, other
+    /// processes would receive `EAGAIN`.
     Other,
 }
 
@@ -123,9 +123,9 @@ impl Kind {
     }
 }
 
-/// Returns a path under which an anonymous pipe can be opened again (Linux). `O_NONBLOCK` then
-/// affects only this process; on a duplicate it would be shared with every process that has the
-/// same description. A named pipe is not opened again, because it would lose track of its writer.
+/// Returns a path under which an anonymous pipe can be opened again (Linux). `O_NONBLOCK` then affects only this process; on a
+/// duplicate, it would affect every process that has the same file description. A named pipe is not opened again, because the new
+/// descriptor would not notice that the original writer has closed it.
 fn anonymous_pipe(fd: &OwnedFd) -> Option<String> {
     let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
     let target = std::fs::read_link(&path).ok()?;
