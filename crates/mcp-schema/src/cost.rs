@@ -48,7 +48,7 @@ impl Cost {
         if steps[0] > FAN_OUT {
             return Err(SchemaError::new(format!(
                 "the schema takes more than {FAN_OUT} steps to check even {{}}: \"allOf\", \
-                 \"anyOf\", \"oneOf\" and \"$ref\" multiply, so name each schema fewer times"
+                 \"anyOf\", \"oneOf\" and \"$ref\" multiply; refer to each schema fewer times"
             )));
         }
         Ok(Self { steps, chain })
@@ -151,7 +151,7 @@ impl Flat<'_> {
             return Ok(());
         }
         Err(SchemaError::new(
-            "the schema is too complex to estimate the cost of a check: name each schema fewer \
+            "the schema is too complex to estimate the cost of a check: refer to each schema fewer \
              times",
         ))
     }

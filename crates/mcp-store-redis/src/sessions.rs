@@ -179,7 +179,7 @@ impl SessionStore for RedisSessionStore {
             Err(SessionStoreError::new(
                 SessionStoreErrorKind::Unavailable,
                 format!(
-                    "others changed the session during each of {MAX_CLAIMS} attempts to claim it"
+                    "other processes changed the session during each of {MAX_CLAIMS} attempts to claim it"
                 ),
             ))
         })

@@ -158,8 +158,8 @@ fn certificate_reason(problem: &CertificateError) -> String {
             presented,
         } => wrong_name(expected, presented),
         CertificateError::Other(other) if other.0.to_string() == CA_AS_SERVER => {
-            "the certificate of the server is a CA certificate, as `openssl req -x509` creates it by default; a server needs a certificate that \
-             is not, for example with -addext basicConstraints=critical,CA:FALSE"
+            "the certificate of the server is a CA certificate, which `openssl req -x509` creates by default; create one that is not a CA \
+             certificate, for example with -addext basicConstraints=critical,CA:FALSE"
                 .to_owned()
         }
         other => format!("the certificate of the server is not valid: {other}"),

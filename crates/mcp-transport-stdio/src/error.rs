@@ -91,7 +91,7 @@ impl fmt::Display for Error {
             Repr::Write => f.write_str("writing to the peer failed"),
             Repr::Stalled(limit) => f.write_str(&stall_text(*limit)),
             Repr::Busy => f.write_str(
-                "stdin and stdout are already being served; a process has only one of each, use \
+                "stdin and stdout are already being served; a process has only one of each; use \
                  serve_io for other streams",
             ),
         }

@@ -244,8 +244,8 @@ impl OAuthBuilder {
                 || matches!(self.settings.grant, Grant::Assertion(_)))
         {
             return Err(Error::setup(format!(
-                "the client {} has a secret, a key or an assertion, and the server can name any \
-                 issuer to receive it; set the issuer with Credentials::issuer, or accept the \
+                "the client {} has a secret, a key or an assertion, which any issuer that the server \
+                 names would receive; set the issuer with Credentials::issuer, or accept the \
                  server's choice with Credentials::accept_any_issuer",
                 quoted(&credentials.client_id)
             )));

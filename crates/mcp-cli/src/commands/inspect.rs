@@ -84,7 +84,7 @@ impl Offer {
             let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
             if name.len() > 64 || !name.chars().all(is_plain) {
                 warnings.push(format!(
-                    "tool {name}: some models reject names that are longer than 64 characters, or have others than letters, digits, _ and -"
+                    "tool {name}: some models reject names with more than 64 characters, or with characters other than letters, digits, _ and -"
                 ));
             }
             let schema = serde_json::to_value(&tool.input_schema).unwrap_or_default();

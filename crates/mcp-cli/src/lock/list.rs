@@ -134,8 +134,8 @@ impl Reader<'_> {
         let failure = Failure::from(error).about(method);
         match is_ignored {
             true => failure.hint(
-                "the server does not declare this list, and must reject the request; to lock other lists only, use --only, for example \
-                 --only tools"
+                "the server does not declare this list, so it should have rejected the request; to lock only other lists, use \
+                 --only, for example --only tools"
                     .to_owned(),
             ),
             false => failure,

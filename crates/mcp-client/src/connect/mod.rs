@@ -378,7 +378,7 @@ impl Connector<'_> {
         self.close().await;
         let Some(spare) = self.spare.take() else {
             return Err(Error::Closed(reason.with_detail(
-                "the server ended the connection after server/discover, as old servers may, and \
+                "the server ended the connection after server/discover, as some old servers do, and \
                  this transport cannot reconnect; use Negotiation::SessionBased",
             )));
         };

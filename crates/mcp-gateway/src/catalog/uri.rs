@@ -235,7 +235,7 @@ fn check_authority(scheme: &str, authority: AuthorityComponents<'_>) -> Result<(
     };
     match port.is_none_or(|port| port != default && is_shortest(port)) {
         true => Ok(()),
-        false => Err("its port is the default one or has leading zeros; leave them out"),
+        false => Err("its port is the default port or has leading zeros; remove it or the zeros"),
     }
 }
 

@@ -33,8 +33,8 @@ impl ServerEntry {
         };
         let (name, header) = (&self.name, headers.keys().find(is_credential)?);
         Some(format!(
-            "/mcpServers/{name}: the server gets the same header {header:?} for all users of the gateway, so each of them can use what this \
-             credential permits; if the data of the server is the same for all users, set \"shared\": true in /gateway/servers/{name}"
+            "/mcpServers/{name}: the server gets the same header {header:?} for all users of the gateway, so each user has the rights of \
+             this credential; if the data of the server is the same for all users, set \"shared\": true in /gateway/servers/{name}"
         ))
     }
 

@@ -374,8 +374,8 @@ impl Launch {
                 let checked = checked.and_then(|_| match has_plain_host(url) {
                     true => Ok(()),
                     false => Err(TransportError::new(
-                        "the host of the URL is neither a name of letters, digits, \"-\", \"_\" and \".\", nor an address; write the address \
-                         as four decimal numbers or in brackets",
+                        "the host of the URL is not a name of letters, digits, \"-\", \"_\" and \".\"; write an address as four decimal numbers, or in \
+                         brackets",
                     )),
                 });
                 return checked.map_err(|error| match written {

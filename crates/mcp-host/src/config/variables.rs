@@ -159,7 +159,7 @@ impl Variables {
                 "this program does not read secrets; use ${env:NAME}",
             ));
         };
-        lookup(reference).ok_or_else(|| missing("the program that reads secrets does not have it"))
+        lookup(reference).ok_or_else(|| missing("the source of secrets does not have it"))
     }
 }
 

@@ -230,7 +230,7 @@ impl Inner {
             let minutes = self.settings.consent_timeout.as_secs() / 60;
             Error::user_agent(format!(
                 "the user did not respond to the request for consent within {minutes} minutes; if the \
-                 page did not know the client, sign in again, and the client registers again"
+                 page reported an unknown client, sign in again: the client then registers again"
             ))
         })??;
         if client.is_doubtful {

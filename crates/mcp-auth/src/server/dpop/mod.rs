@@ -258,7 +258,7 @@ impl ProofChecker {
         let CheckedProof { proof, header, .. } = checked;
         if proof.key != jkt {
             return Err(ProofError::Invalid(
-                "the token is bound to another key than that of the proof",
+                "the token is bound to another key than the key of the proof",
             ));
         }
         let lifetime = proof.lifetime((self.clock)(), self.window);

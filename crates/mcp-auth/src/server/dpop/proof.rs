@@ -133,7 +133,7 @@ impl Proof {
         match self.issued() {
             None => Err(invalid("the proof has no time (iat)")),
             Some(issued) if (seconds(now) - issued).abs() > window.as_secs_f64() => Err(invalid(
-                "the time of the proof (iat) differs too much from that of the server",
+                "the time of the proof (iat) differs too much from the clock of the server",
             )),
             Some(_) => Ok(()),
         }

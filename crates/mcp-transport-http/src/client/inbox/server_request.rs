@@ -80,7 +80,7 @@ fn take_permit(state: &ClientState) -> Option<OwnedSemaphorePermit> {
     if permit.is_err() {
         tracing::warn!(
             limit = state.options.limits.incoming,
-            "dropped a server request: twice MuxLimits::incoming have no response yet"
+            "dropped a server request: twice as many as MuxLimits::incoming have no response yet"
         );
     }
     permit.ok()

@@ -31,7 +31,7 @@ pub(crate) async fn run(state: Arc<ClientState>) {
         losses = if lost.has_worked() { 0 } else { losses + 1 };
         if losses > reconnect.attempts {
             return state.close(Closed::protocol(format!(
-                "{} lost {losses} sessions in a row, each before a call in it was answered; the server, \
+                "{} lost {losses} sessions in a row, and answered no call in any of them; the server, \
                  or a proxy in front of it, does not keep sessions",
                 state.http.endpoint
             )));
