@@ -198,7 +198,7 @@ fn read_ui<T: DeserializeOwned + Default>(item: &str, meta: Option<&Meta>) -> Re
     })
 }
 
-/// What failed: see [`Error::kind`].
+/// The kind of an [`Error`], returned by [`Error::kind`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -237,7 +237,7 @@ impl Error {
         }
     }
 
-    /// Returns what failed.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }

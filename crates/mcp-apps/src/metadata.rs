@@ -100,7 +100,7 @@ pub struct Csp {
     pub base_uri_domains: Vec<String>,
 }
 
-/// Defines the setters of lists.
+/// Defines a setter for each list of origins.
 macro_rules! with_origin {
     ($($name:ident: $field:ident, $doc:literal;)*) => {$(
         #[doc = $doc]

@@ -107,7 +107,7 @@ impl Error {
         Self::new(ErrorKind::Store, message)
     }
 
-    /// Returns what failed.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }

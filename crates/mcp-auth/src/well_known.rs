@@ -63,11 +63,11 @@ pub(crate) fn is_same_issuer(one: &str, other: &str) -> bool {
 #[cfg(feature = "client")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Relation {
-    /// The same URL.
+    /// The identifier is the URL of the server.
     Same,
     /// A parent path on the same origin.
     Parent,
-    /// Another server.
+    /// The identifier belongs to another server.
     Other,
 }
 

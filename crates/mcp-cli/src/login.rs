@@ -30,7 +30,7 @@ pub(crate) const PASS_TOKEN: &str = "pass a token with --header \"Authorization:
 
 /// A user agent for commands that must not open a browser. Its error says why a sign-in is needed.
 struct NoBrowser {
-    /// [`HttpServer::word`].
+    /// The word for the server in a command; see [`HttpServer::word`].
     server: String,
     cause: Arc<Mutex<Option<Cause>>>,
 }

@@ -62,7 +62,7 @@ pub enum Error {
     Revision {
         /// The offered revision.
         offered: &'static str,
-        /// The server's response.
+        /// The revision in the server's response.
         answered: String,
     },
     /// The result does not match the schema of the method.
@@ -115,7 +115,7 @@ pub enum Error {
     TaskLost {
         /// The id of the task.
         task: String,
-        /// The server's message, or the last failure to reach it.
+        /// The server's message, or the error of the last attempt to reach the server.
         reason: String,
     },
     /// The server does not send change notifications for this resource, or has stopped sending them.

@@ -66,7 +66,7 @@ const MAX_DEPTH: usize = 10;
 /// Checks the text of an element.
 type Check = fn(&str) -> Result<(), DecodeError>;
 
-/// Logs what is left out.
+/// The log of elements that are left out.
 #[derive(Debug, Default)]
 pub(crate) struct Repairs(LogLimit);
 

@@ -15,13 +15,13 @@ pub enum HostError {
     Unavailable {
         /// The name of the server.
         server: String,
-        /// Its state.
+        /// The state of the server.
         state: ServerState,
     },
     /// No tool of this host has this name. Nothing was sent.
     #[non_exhaustive]
     UnknownTool {
-        /// The name.
+        /// The name that the model used.
         name: String,
         /// The most similar names, at most five.
         similar: Vec<String>,
@@ -39,7 +39,7 @@ pub enum HostError {
         server: String,
         /// The name of the tool.
         tool: String,
-        /// Why the connection ended.
+        /// The error that says why the connection ended.
         source: Box<mcp_client::Error>,
     },
     /// No server of this host has this name. Nothing was sent.

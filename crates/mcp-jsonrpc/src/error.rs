@@ -14,7 +14,7 @@ use crate::{ErrorCode, RequestId};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ErrorObject {
-    /// The kind of failure.
+    /// The code, which tells the kind of the failure.
     pub code: ErrorCode,
     /// A description in one short sentence.
     pub message: Cow<'static, str>,

@@ -82,15 +82,15 @@ const CONTAINER: usize = 672;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct TreeSize {
-    /// Bytes of the text.
+    /// Number of bytes of the text.
     pub bytes: usize,
     /// Values of any kind, arrays and objects included.
     pub nodes: usize,
-    /// Arrays and objects.
+    /// Number of arrays and objects.
     pub containers: usize,
     /// Arrays and objects that are empty.
     pub empty_containers: usize,
-    /// Members of objects.
+    /// Number of members of objects.
     pub members: usize,
 }
 

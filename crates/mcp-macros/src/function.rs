@@ -31,7 +31,7 @@ pub(crate) struct Function {
     pub(crate) is_async: bool,
 }
 
-/// Where the annotated function is.
+/// The place of the annotated function.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Container {
     /// In a module or another function.

@@ -13,7 +13,7 @@ const MAX_LENGTH: usize = 256;
 /// Maximum number of error codes.
 const MAX_CODES: usize = 100;
 
-/// What a name belongs to.
+/// The kind of item that a name belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NameKind {
     Method,

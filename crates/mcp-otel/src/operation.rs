@@ -91,7 +91,7 @@ impl<'m> Message<'m> {
     }
 }
 
-/// How an operation ended.
+/// The way in which an operation ended.
 pub(crate) enum Outcome {
     /// `is_proof` is set if the peer had a result for the names of the message.
     Success {
@@ -133,7 +133,7 @@ pub(crate) struct Operation<'t> {
     start: Instant,
     direction: Direction,
     method: Cow<'static, str>,
-    /// A custom method of the peer, whose name may be invented.
+    /// Whether the method is a custom one, whose name the peer may have invented.
     is_custom: bool,
     name: Option<(&'static str, NameKind, String)>,
     /// The attributes that span and metrics share.
@@ -258,7 +258,7 @@ impl<'t> Operation<'t> {
         self.shared.push(attribute);
     }
 
-    /// Records the end.
+    /// Records the end of the operation.
     pub(crate) fn end(mut self, outcome: &Outcome) {
         self.finish(outcome);
     }

@@ -20,7 +20,7 @@ pub enum Unsupported {
     Capability(&'static str),
     /// The negotiated revision does not have the feature.
     Revision {
-        /// The feature.
+        /// The missing feature.
         what: Cow<'static, str>,
         /// The negotiated revision.
         revision: &'static str,
@@ -162,7 +162,7 @@ const CORE_METHODS: [&str; 36] = [
 /// Checks that a server with these capabilities supports the method.
 ///
 /// # Errors
-/// The capability is missing; the error has its name.
+/// The capability is missing; the error contains the name of the capability.
 pub fn server_offers(
     method: &str,
     capabilities: &ServerCapabilities,
@@ -299,7 +299,7 @@ impl Offers {
 /// Checks that a client with these capabilities answers the method.
 ///
 /// # Errors
-/// The capability or the feature is missing; the error has its name.
+/// The capability or the feature is missing; the error contains the name.
 pub fn client_offers(
     method: &str,
     capabilities: &ClientCapabilities,

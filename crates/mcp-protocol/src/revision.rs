@@ -129,14 +129,14 @@ pub struct Rules {
     /// `initialize`, no session and no request from the server. Results have a type, and lists have
     /// cache hints.
     pub stateless: bool,
-    /// Batches must be accepted.
+    /// The revision has batches, which must be accepted.
     pub batches: bool,
     /// An error response on a stream may omit the id.
     pub error_without_id: bool,
     /// Over HTTP, a server may close a stream early and let the client resume it: the first event has
     /// an id and no data, and `retry` sets the delay.
     pub polling: bool,
-    /// Capability `completions`.
+    /// The capability `completions` exists.
     pub completions_capability: bool,
     /// Tool annotations, `audio` blocks, progress messages.
     pub annotations_and_audio: bool,
@@ -150,7 +150,7 @@ pub struct Rules {
     pub elicitation_modes: bool,
     /// Elicitation with titled and multi-select choices and defaults of every kind.
     pub rich_forms: bool,
-    /// Completion `context`.
+    /// Completion requests have the member `context`.
     pub completion_context: bool,
     /// `icons`, and `description` and `websiteUrl` of an implementation.
     pub icons: bool,

@@ -38,7 +38,7 @@ pub(super) struct Kinds<T> {
 pub(super) struct Node {
     /// The cost for one value, without the cost of the edges.
     pub(super) weight: u64,
-    /// Schemas for the same value.
+    /// The schemas that apply to the same value.
     pub(super) same: Vec<Id>,
     /// Whether these schemas are applied a second time, for unevaluated members.
     pub(super) twice: bool,
@@ -46,7 +46,7 @@ pub(super) struct Node {
     pub(super) named: BTreeMap<Part, Id>,
     /// The schema for other parts.
     pub(super) others: Kinds<Option<Id>>,
-    /// Schemas for any matching part.
+    /// The schemas for any part that matches their condition.
     pub(super) any: Kinds<Vec<Id>>,
 }
 

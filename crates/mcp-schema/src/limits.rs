@@ -19,7 +19,7 @@ const OWN_DEPTH: usize = 128;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Origin {
-    /// This program.
+    /// The author is this program, so the schema is trusted.
     Own,
     /// A peer. The schema is limited to 256 KiB, 8,192 arrays and objects, 64 levels, 1,000 references and 256 patterns. All
     /// compiled patterns together are limited to 4 MiB. References must stay inside the schema.

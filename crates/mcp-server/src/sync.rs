@@ -1,4 +1,4 @@
-//! Waiting on a thread.
+//! Waiting for a future on a thread.
 
 use std::sync::Arc;
 use std::task::{Wake, Waker};

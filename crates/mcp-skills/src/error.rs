@@ -47,7 +47,7 @@ impl SkillError {
         }
     }
 
-    /// Returns what is wrong.
+    /// Returns the kind of the problem.
     pub fn kind(&self) -> SkillErrorKind {
         self.kind
     }

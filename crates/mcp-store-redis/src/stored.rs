@@ -54,7 +54,7 @@ struct Stream {
 pub(crate) struct Room {
     /// The sequence number in the stream of the event before which all events are removed; 0 to remove none.
     pub(crate) first: u64,
-    /// Other streams to remove.
+    /// The other streams that have to be removed.
     pub(crate) streams: Vec<StreamKey>,
 }
 
@@ -260,7 +260,7 @@ impl Stream {
 mod tests {
     use super::*;
 
-    /// The unit of sizes.
+    /// The unit of the sizes in these tests.
     const UNIT: usize = STREAM_COST;
 
     const LIMITS: StoredLimits = StoredLimits {

@@ -1,3 +1,3 @@
-//! Locks.
+//! Functions for locks.
 
 pub(crate) use mcp_protocol::lock;

@@ -14,7 +14,7 @@ pub struct Error {
     source: Option<io::Error>,
 }
 
-/// What failed: see [`Error::kind`].
+/// The kind of an [`Error`], returned by [`Error::kind`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -49,7 +49,7 @@ impl Error {
         Self { problem, source }
     }
 
-    /// Returns what failed.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         match self.problem {
             Repr::InvalidServer(_) => ErrorKind::InvalidServer,

@@ -35,12 +35,12 @@ pub(crate) struct Inner {
     pub(crate) clock: Clock,
     pub(crate) store: Arc<dyn TokenStore>,
     pub(crate) nonces: Nonces,
-    /// Held while tokens are obtained.
+    /// A lock that is held while tokens are obtained.
     pub(crate) renewal_lock: Arc<tokio::sync::Mutex<()>>,
     pub(crate) state: Mutex<State>,
 }
 
-/// The settings of the program.
+/// The settings of a client.
 pub(crate) struct Settings {
     pub(crate) grant: Grant,
     pub(crate) presets: Presets,
@@ -78,7 +78,7 @@ impl Default for Settings {
 /// State that changes while the client runs.
 #[derive(Default)]
 pub(crate) struct State {
-    /// Whether the store was read.
+    /// Whether the token store has been read.
     pub(crate) is_loaded: bool,
     pub(crate) tokens: Option<TokenSet>,
     pub(crate) dpop_key: Option<DpopKey>,

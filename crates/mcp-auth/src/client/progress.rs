@@ -15,7 +15,7 @@ pub enum SignInProgress {
     Discovered {
         /// The resource identifier of the server.
         resource: String,
-        /// The issuer of its tokens.
+        /// The issuer of the server's tokens.
         issuer: String,
     },
     /// The client is registered with the issuer.

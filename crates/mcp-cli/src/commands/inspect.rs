@@ -10,7 +10,7 @@ use crate::failure::{Code, Failure};
 use crate::output::{self, first_line};
 use crate::target::Target;
 
-/// All that a server offers.
+/// Everything that a server offers.
 #[derive(Debug, Default)]
 pub(crate) struct Offer {
     pub(crate) tools: Vec<Tool>,

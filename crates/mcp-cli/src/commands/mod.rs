@@ -1,4 +1,4 @@
-//! The commands.
+//! The commands of the program.
 
 mod bridge;
 mod call;

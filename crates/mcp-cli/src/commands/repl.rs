@@ -181,7 +181,7 @@ fn json(text: &str) -> Result<Value, String> {
     mcp_jsonrpc::decode_document(text).map_err(|error| format!("{text:?} is not JSON: {error}"))
 }
 
-/// Prints lines above the prompt.
+/// A printer, which prints lines above the prompt.
 #[derive(Clone)]
 struct Printer(Arc<Mutex<Option<Box<dyn ExternalPrinter + Send>>>>);
 

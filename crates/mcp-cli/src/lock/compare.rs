@@ -16,11 +16,11 @@ const MAX_VALUES: usize = 8;
 /// How a change affects users of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Class {
-    /// Calls that worked fail now.
+    /// Calls that were valid before now fail.
     Breaking,
     /// The model reads another text, or metadata on which hosts rely has changed, such as annotations.
     Risky,
-    /// Something was added.
+    /// An item or an optional argument was added.
     Safe,
 }
 

@@ -49,7 +49,7 @@ pub(crate) struct Mode {
 #[serde(deny_unknown_fields)]
 struct LockFile {
     version: u32,
-    /// By URL or command line.
+    /// The snapshots, by the configured name, URL or command line of the server.
     servers: BTreeMap<String, Snapshot>,
 }
 

@@ -20,7 +20,7 @@ use crate::target::Target;
 /// The name of the description of the server in [`Snapshot::outside`].
 const SERVER: &str = "server";
 
-/// What one server offered.
+/// The offer of one server at the time when it was read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Snapshot {

@@ -33,7 +33,7 @@ pub use extension::Extension;
 
 /// The settings of a client before it connects.
 ///
-/// Adding a handler declares the capability that needs it.
+/// If a handler is added, the client declares the capability that belongs to the handler.
 #[derive(Debug, Clone)]
 #[must_use = "a builder does nothing before `connect`"]
 pub struct ClientBuilder {

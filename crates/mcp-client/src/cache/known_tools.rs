@@ -24,7 +24,7 @@ const MAX_VALIDATORS: usize = 16;
 pub(crate) struct KnownTools {
     /// Whether arguments are repeated in headers.
     has_headers: bool,
-    /// Whether a page was received.
+    /// Whether a page of the tool list was received.
     listed: AtomicBool,
     tools: Mutex<Tools>,
     /// Compiled output schemas, the most recently used schema last.

@@ -17,7 +17,7 @@ const ENDED: &str = "the server ended the subscription";
 
 /// An event of a request.
 pub(super) enum Event {
-    /// Other changes are wanted.
+    /// The client wants other changes.
     Changed,
     Acknowledged,
     /// The request has not been acknowledged yet, and other changes wait until it ends.

@@ -41,7 +41,7 @@ struct Table {
     leaving_bytes: usize,
     /// Whether resources were forgotten since the queue was last empty.
     has_forgotten: bool,
-    /// Number of tasks that unsubscribe.
+    /// Number of running tasks that unsubscribe from resources.
     workers: usize,
 }
 

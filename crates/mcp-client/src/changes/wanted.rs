@@ -75,7 +75,7 @@ impl WantedChanges {
         }
     }
 
-    /// Returns whether nothing is wanted.
+    /// Returns whether the client wants no changes on this stream.
     pub(super) fn is_unused(&self) -> bool {
         self.resources.is_empty() && is_empty(&self.lists)
     }

@@ -27,7 +27,7 @@ pub(crate) struct Custom {
     pub(crate) owners: BTreeMap<String, String>,
     /// The installed extensions, each with the extensions that it requires.
     pub(crate) requires: BTreeMap<String, Vec<String>>,
-    /// Why extensions were not installed.
+    /// The reasons why extensions were not installed.
     pub(crate) problems: Vec<String>,
 }
 

@@ -71,7 +71,7 @@ impl ResultKind {
 pub(crate) struct InputRequired<'a> {
     method: &'a str,
     requests: Option<&'a str>,
-    /// JSON text, returned unchanged.
+    /// The state as JSON text, which the client returns unchanged.
     state: Option<&'a str>,
 }
 
@@ -168,7 +168,7 @@ pub(crate) fn object(members: &[(String, String)]) -> String {
 /// `requestState`.
 #[derive(Default)]
 pub(crate) struct RetryParams {
-    /// Names and JSON text.
+    /// The names of the members, and their values as JSON text.
     members: Vec<(&'static str, String)>,
 }
 

@@ -296,7 +296,7 @@ impl Catalog {
         Some(name.to_owned())
     }
 
-    /// Returns what follows the prefix.
+    /// Returns the part of a name after the prefix.
     fn plain<'a>(&self, exposed: &'a str) -> Option<&'a str> {
         exposed.strip_prefix(&*self.namespace)?.strip_prefix("__")
     }

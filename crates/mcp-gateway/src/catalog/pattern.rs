@@ -13,14 +13,14 @@ use super::uri::{
     schemes_with_nested_uri, without_user,
 };
 
-/// The origin of a URI.
+/// The place where a URI comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum UriSource {
-    /// A request of a client.
+    /// The URI is from a request of a client.
     Client,
     /// The URI is from the server's list of resources, in the spelling of the server.
     List,
-    /// The server's list of templates.
+    /// The URI is a template from the server's list of templates.
     Template,
     /// The URI is a template that was expanded for a completion. Characters of [`UNKNOWN`] replace unknown values.
     Expansion,

@@ -21,7 +21,7 @@ use crate::parked::Cluster;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct File {
-    /// Read by `mcp_host::Config`.
+    /// The servers, which `mcp_host::Config` reads.
     #[expect(dead_code, reason = "only the key is checked")]
     mcp_servers: IgnoredAny,
     #[serde(default)]
@@ -35,7 +35,7 @@ pub(super) struct Section {
     pub(super) public_url: Option<String>,
     pub(super) allowed_origins: Vec<String>,
     pub(super) instructions: Option<String>,
-    /// In milliseconds.
+    /// How long servers have to return their lists, in milliseconds.
     pub(super) list_timeout: Option<NonZeroU32>,
     pub(super) auth: Option<AuthSection>,
     pub(super) tls: TlsSection,
@@ -43,7 +43,7 @@ pub(super) struct Section {
     pub(super) search_above: Option<usize>,
     pub(super) access: AccessPolicy,
     pub(super) limits: ClientLimits,
-    /// By the name under `mcpServers`.
+    /// Settings of single servers, by their names under `mcpServers`.
     pub(super) servers: BTreeMap<String, ServerSection>,
 }
 

@@ -1,4 +1,4 @@
-//! Which connection a request uses.
+//! The choice of the connection for a request.
 
 use std::future::{IntoFuture as _, pending};
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! Whether a server responds.
+//! Checks whether a server responds.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

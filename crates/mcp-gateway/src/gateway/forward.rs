@@ -319,7 +319,7 @@ fn has_resources(mount: &MountedServer) -> bool {
     })
 }
 
-/// Returns the only item.
+/// Returns the item, if there is exactly one.
 fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
     let first = items.next()?;
     items.next().is_none().then_some(first)

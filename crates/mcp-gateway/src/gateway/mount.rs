@@ -74,7 +74,7 @@ pub struct MountStatus {
     pub name: String,
     /// Whether the last attempt to connect succeeded. A connection that is not in use may be closed.
     pub is_connected: bool,
-    /// Whether [`Gateway::is_ready`](super::Gateway::is_ready) needs it.
+    /// Whether [`Gateway::is_ready`](super::Gateway::is_ready) needs this mount.
     pub is_required: bool,
     /// The error of the last attempt, if no attempt has succeeded.
     pub error: Option<String>,
@@ -89,7 +89,7 @@ pub(crate) struct MountedServer {
     upstream: Arc<Upstream>,
     is_required: AtomicBool,
     connected: Mutex<Connected>,
-    /// The task that connects.
+    /// The task that connects to the server.
     connecting: Mutex<Option<AbortHandle>>,
     /// Whether the first attempt to connect has ended.
     attempted: watch::Sender<bool>,

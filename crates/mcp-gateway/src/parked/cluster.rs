@@ -34,7 +34,7 @@ pub struct Cluster {
     keys: Arc<StateKeys>,
 }
 
-/// Where a call is parked.
+/// The place where a call is parked.
 pub(crate) enum ParkedAt {
     /// In this process, with this id.
     Here(String),

@@ -71,7 +71,7 @@ pub(crate) enum Basis {
     NoPerson,
     /// A limit on the requests of servers.
     Limit,
-    /// Servers are kept apart.
+    /// The request needs the context of other servers, from which servers are isolated.
     Isolation,
     /// The conversation contains results of untrusted servers, and no consent handler is set.
     UntrustedSource,

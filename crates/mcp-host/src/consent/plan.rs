@@ -15,7 +15,7 @@ const KEY_BYTES: usize = 16;
 /// The configuration of one server: as it is written, and as it is started.
 #[derive(Debug, Clone)]
 pub struct LaunchPlan {
-    /// With references to variables.
+    /// The configuration with references to variables.
     written: ServerConfig,
     /// The configuration with the values of variables and, after [`locate`](Self::locate), with absolute paths.
     started: ServerConfig,

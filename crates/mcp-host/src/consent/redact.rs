@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// What replaces a secret.
+/// The text that replaces a secret.
 const REDACTED: &str = "[redacted]";
 
 /// Maximum depth. Deeper values are replaced as a whole.

@@ -16,7 +16,7 @@ pub(crate) const READ_RESULT: &str = "read_result";
 const MAX_TEXTS: usize = 32;
 const MAX_BYTES: usize = 32 << 20;
 
-/// The texts that were cut.
+/// The complete texts of truncated results.
 #[derive(Debug)]
 pub(crate) struct LongResults {
     /// Maximum size of the text that the model receives at once, in bytes.

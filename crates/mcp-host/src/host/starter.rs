@@ -20,7 +20,7 @@ pub(super) struct Server {
     pub(super) origin: Origin,
 }
 
-/// The origin of a server.
+/// The source of a server's settings.
 pub(super) enum Origin {
     /// A connector of the application.
     Connector,
@@ -28,7 +28,7 @@ pub(super) enum Origin {
         config: Box<ServerConfig>,
         is_project: bool,
     },
-    /// A configuration with this error.
+    /// A configuration that has this error.
     Invalid(String),
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::narrow::{MAX_DEPTH, MAX_SCHEMAS, SchemaConversion, child};
 
-/// Keywords that are passed on.
+/// Keywords that are passed on to the API.
 const KNOWN: &[&str] = &[
     "title",
     "description",

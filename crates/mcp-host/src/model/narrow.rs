@@ -13,7 +13,7 @@ const MAX_NAME: usize = 64;
 pub(super) struct SchemaConversion {
     root: Value,
     dropped: Vec<String>,
-    /// Number of schemas so far.
+    /// Number of schemas that have replaced references so far.
     pub(super) schemas: usize,
 }
 

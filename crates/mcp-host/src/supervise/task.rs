@@ -35,7 +35,7 @@ pub(super) struct Goal {
 pub(super) struct Published {
     pub(super) state: watch::Sender<ServerState>,
     pub(super) client: watch::Sender<Option<Client>>,
-    /// The connection before a restart.
+    /// The connection that has to be closed before a restart.
     pub(super) closing: watch::Sender<Option<Client>>,
     pub(super) lists: Lists,
     pub(super) stderr: StderrLog,
@@ -49,7 +49,7 @@ pub(super) struct Settings {
     pub(super) cache: Option<ServerCache>,
     /// Decides whether the host may connect and call tools; `None` allows everything.
     pub(super) permission: Option<Arc<dyn Permission>>,
-    /// Permits of simultaneous starts.
+    /// The permits for simultaneous starts.
     pub(super) starts: Option<Arc<Semaphore>>,
     /// The roots of the server, if the host has roots.
     pub(super) roots: Option<watch::Receiver<Vec<Root>>>,

@@ -15,7 +15,7 @@ pub(crate) struct Outline {
     pub(crate) has_id: bool,
     pub(crate) has_method: bool,
     pub(crate) has_outcome: bool,
-    /// The position behind the object.
+    /// The position after the object.
     pub(crate) end: usize,
 }
 

@@ -18,7 +18,7 @@ impl FormAnswer {
     /// Validates an accepted form.
     ///
     /// # Errors
-    /// A field is invalid; the text has its name.
+    /// A field is invalid; the text contains the name of the field.
     pub(super) fn check(
         &self,
         schema: Option<&RequestedSchema>,

@@ -56,7 +56,7 @@ fn default_of(field: &PrimitiveSchemaDefinition) -> Option<ElicitValue> {
 /// Checks that every field has a type that forms support.
 ///
 /// # Errors
-/// A field has another type; the text has its name.
+/// A field has another type; the text contains the name of the field.
 pub fn check_fields(schema: &RequestedSchema) -> Result<(), String> {
     use PrimitiveSchemaDefinition as P;
     for (name, field) in schema.properties.iter() {

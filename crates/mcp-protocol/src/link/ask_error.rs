@@ -24,7 +24,7 @@ pub enum AskError {
     Rejected(ErrorObject),
     /// The response of the client does not match the request.
     BadAnswer(String),
-    /// There was no response.
+    /// The request has no response.
     Failed(CallError),
 }
 

@@ -227,7 +227,7 @@ impl fmt::Debug for Call {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum CallError {
-    /// The connection ended first.
+    /// The connection ended before the response.
     Closed(Closed),
     /// The peer's response was not a valid JSON-RPC response.
     Malformed(ParseError),

@@ -80,7 +80,7 @@ struct Slots {
 }
 
 const SLOTS: usize = 32;
-/// Longer texts are not cached.
+/// Maximum length of a text that is cached.
 const MAX_LENGTH: usize = 2_048;
 
 #[derive(Debug)]

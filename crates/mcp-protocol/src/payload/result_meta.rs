@@ -21,7 +21,7 @@ pub struct CacheHint {
 }
 
 impl CacheHint {
-    /// A hint not to cache.
+    /// The hint that a result must not be cached.
     pub const NONE: Self = Self {
         ttl: Duration::ZERO,
         scope: CacheScope::Private,

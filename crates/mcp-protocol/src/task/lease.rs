@@ -13,7 +13,7 @@ use super::{Task, TaskEnded, Timestamp};
 pub struct TaskLease {
     /// A random id of the process.
     pub worker: String,
-    /// When the lease ends.
+    /// The time at which the lease ends.
     pub until: Timestamp,
 }
 

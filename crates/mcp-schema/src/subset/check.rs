@@ -37,7 +37,7 @@ struct Run<'a> {
 }
 
 enum Fail {
-    /// At least one.
+    /// The value has these violations, at least one.
     Violations(Vec<Violation>),
     /// The step limit was reached. This is a separate variant, because an undecided alternative must not count as a mismatch.
     Budget,

@@ -21,7 +21,7 @@ pub(super) struct Engine {
 
 #[derive(Default)]
 struct Node {
-    /// The schema `false`.
+    /// Whether the schema is `false`, which rejects every value.
     never: bool,
     types: Vec<Type>,
     options: Option<Vec<Value>>,

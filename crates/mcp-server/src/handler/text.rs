@@ -27,7 +27,7 @@ enum Reading {
 /// An argument whose type is not text, or text that is never empty.
 struct Argument {
     name: String,
-    /// `None` for text.
+    /// The way in which the text is read; `None` if it stays text.
     reading: Option<Reading>,
     is_required: bool,
 }

@@ -323,7 +323,7 @@ pub(crate) struct PreparedChange<'a, E> {
 }
 
 impl<E> PreparedChange<'_, E> {
-    /// Makes the change visible.
+    /// Makes the change visible to readers.
     pub(crate) fn commit(mut self) {
         *self.slot = self.snapshot;
     }

@@ -254,7 +254,7 @@ pub(crate) struct ResourceEntry {
     pub(crate) definition: mcp_types::Resource,
     /// The normal form of the URI, if it is another one.
     pub(crate) normal: Option<String>,
-    /// Runs the access check first.
+    /// The handler, which runs after the access check.
     pub(crate) run: Erased<ForResource>,
     /// The access check alone, for subscriptions.
     pub(crate) access: Option<AccessCheck>,
@@ -265,7 +265,7 @@ pub(crate) struct ResourceEntry {
 pub(crate) struct TemplateEntry {
     pub(crate) definition: mcp_types::ResourceTemplate,
     pub(crate) template: UriTemplate,
-    /// Runs the access check first.
+    /// The handler, which runs after the access check.
     pub(crate) run: Erased<ForResource>,
     /// The access check alone, for subscriptions.
     pub(crate) access: Option<AccessCheck>,

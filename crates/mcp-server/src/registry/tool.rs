@@ -65,7 +65,7 @@ enum Input {
     None,
     /// The decoder of the argument type.
     Decoder,
-    /// The schema, which is checked because the decoder accepts more values.
+    /// The compiled schema. It is checked, because the decoder accepts more values than the schema.
     Schema,
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 /// Maximum depth of lists in an argument.
 const DEPTH: usize = 4;
-/// Keywords that only describe.
+/// Keywords that only describe a value.
 const ANNOTATIONS: [&str; 7] = [
     "default",
     "deprecated",

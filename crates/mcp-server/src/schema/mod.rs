@@ -63,7 +63,7 @@ enum Side {
 #[derive(Debug)]
 pub(crate) struct Input {
     pub(crate) schema: JsonObject,
-    /// Whether there are no members.
+    /// Whether the schema has no members.
     pub(crate) is_empty: bool,
     /// Whether the decoder of the type rejects every value that the schema rejects.
     pub(crate) is_enforced: bool,

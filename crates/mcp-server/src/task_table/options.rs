@@ -42,9 +42,9 @@ pub enum TaskMode {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct TaskPolicy {
     pub(crate) mode: TaskMode,
-    /// The call becomes a task when the handler detaches.
+    /// Whether a call becomes a task only when the handler detaches.
     pub(crate) is_detachable: bool,
-    /// The handler may run again after a restart of the server.
+    /// Whether the handler may run again after a restart of the server.
     pub(crate) is_resumable: bool,
 }
 

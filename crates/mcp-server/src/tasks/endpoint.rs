@@ -23,7 +23,7 @@ use crate::task_table::{TaskConfig, Tasks};
 const MAX_ID: usize = 256;
 /// Maximum number of tasks on one page of a list.
 const PAGE: usize = 100;
-/// Attempts to save a cancellation.
+/// Maximum number of attempts to save a cancellation.
 const TRIES: u32 = 4;
 
 /// The params of a request about one task. `_meta` is ignored: `taskId` alone identifies the task

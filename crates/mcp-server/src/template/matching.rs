@@ -41,15 +41,15 @@ enum MatchStep {
 /// The characters that a value may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
-    /// A part of one path segment, not empty.
+    /// One or more characters within one path segment.
     Segment,
     /// The value of a path parameter.
     Parameter,
     /// The value of a query parameter.
     Query,
-    /// Any characters except `#`, not empty.
+    /// One or more characters, none of them `#`.
     Fragment,
-    /// Any characters, not empty.
+    /// One or more characters of any kind.
     Reserved,
 }
 

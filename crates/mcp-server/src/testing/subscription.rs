@@ -29,7 +29,7 @@ pub struct TestSubscription {
 
 struct ListenRequest {
     id: RequestId,
-    /// `None` after the end.
+    /// The pending result; `None` after the end of the subscription.
     result: Option<PendingResult>,
 }
 

@@ -50,7 +50,7 @@ pub struct SkillList {
 pub struct RejectedSkill {
     /// The entry, as the server sent it.
     pub entry: Value,
-    /// What is wrong with it.
+    /// The problem of the entry.
     pub error: SkillError,
 }
 

@@ -14,10 +14,10 @@ use crate::SkillEntry;
 /// The present results of the methods of the extension.
 #[derive(Default)]
 pub(super) struct ServedSkills {
-    /// Sorted by URI.
+    /// The entries, sorted by URI.
     pub(super) entries: Vec<SkillEntry>,
     pub(super) directories: Directories,
-    /// By URI.
+    /// The files, by URI.
     files: BTreeMap<String, File>,
 }
 

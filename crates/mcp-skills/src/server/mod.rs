@@ -28,7 +28,7 @@ const PAGE: usize = 50;
 /// `resources/directory/read`.
 #[derive(Debug, Default)]
 pub struct Skills {
-    /// By URI.
+    /// The skills, by URI.
     skills: BTreeMap<String, Skill>,
     page_size: Option<usize>,
     live: LiveSkills,

@@ -32,7 +32,7 @@ const MAX_DEPTH: usize = 16;
 #[derive(Debug, Clone)]
 pub struct Skill {
     entry: SkillEntry,
-    /// By URI.
+    /// The files, by URI.
     files: BTreeMap<String, File>,
 }
 

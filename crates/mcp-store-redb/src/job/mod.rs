@@ -18,7 +18,7 @@ pub(crate) enum Job {
     Read(Query, Reply<Vec<Task>>),
     #[cfg(feature = "http")]
     Session(session::SessionJob),
-    /// Events were queued.
+    /// Writes the queued events.
     #[cfg(feature = "http")]
     Events,
     /// Reads the events of a stream after the event `after`.

@@ -125,7 +125,7 @@ impl<'t> EventTables<'t> {
         Ok(())
     }
 
-    /// Stores an event that fits.
+    /// Stores an event for which there is room.
     pub(super) fn insert(
         &mut self,
         key: StreamKey,

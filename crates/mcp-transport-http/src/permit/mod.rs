@@ -1,4 +1,4 @@
-//! Counted limits.
+//! Limits on a number of units, and permits for these units.
 
 #[cfg(feature = "server")]
 pub(crate) mod share;

@@ -56,7 +56,7 @@ impl Error {
         }
     }
 
-    /// Returns what failed.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }

@@ -34,13 +34,13 @@ pub(crate) struct EndpointState {
     pub(crate) has_handshake: bool,
     pub(crate) in_flight: Capacity,
     pub(crate) subscriptions: Capacity,
-    /// Bytes of subscriptions, and of the streams that sessions have open by GET.
+    /// The capacity for the bytes of subscriptions, and of streams that sessions have opened by GET.
     pub(crate) streams: Capacity,
-    /// Requests whose bodies have not arrived completely.
+    /// The capacity for requests whose bodies have not arrived completely.
     pub(crate) receiving: Capacity,
-    /// Bytes of request bodies in memory.
+    /// The capacity for the bytes of request bodies in memory.
     pub(crate) bodies: Capacity,
-    /// Bytes of responses and events that wait for their clients.
+    /// The capacity for the bytes of responses and events that wait for their clients.
     pub(crate) responses: Capacity,
     #[cfg(feature = "legacy")]
     pub(crate) legacy: crate::legacy::sessions::LegacySessions,

@@ -26,7 +26,7 @@ pub(crate) struct Decoder {
     /// The name of the field, then its value if the field is not `data`.
     text: Vec<u8>,
     block: Block,
-    /// The event was returned.
+    /// Whether the event was already returned.
     taken: bool,
     retry: Option<Duration>,
 }

@@ -10,7 +10,7 @@ use super::{Decoder, Event, TooLong};
 
 const LIMIT: usize = 1 << 16;
 
-/// An event as a value.
+/// An event that owns its data.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Owned {
     id: Option<Vec<u8>>,

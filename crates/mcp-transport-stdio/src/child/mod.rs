@@ -42,7 +42,7 @@ type ProcessGuard = Arc<dyn Fn(u32) -> Box<dyn Any + Send> + Send + Sync>;
 /// The variables that a child inherits from this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Inherited {
-    /// [`BASIC_VARIABLES`].
+    /// The variables in [`BASIC_VARIABLES`].
     Basic,
     All,
     Nothing,

@@ -36,7 +36,7 @@ const LINE_LIMIT: &str = "StdioOptions::with_line_limit";
 pub(crate) enum Role {
     /// Answers unreadable lines with an error.
     Server,
-    /// Counts unreadable lines.
+    /// Counts unreadable lines, and does not answer them.
     Client(Arc<StrayOutput>),
 }
 
@@ -236,7 +236,7 @@ fn receive(mux: &Arc<Mux>, line: FramedLine<'_>, role: &Role, spawner: &Spawner)
 }
 
 pub(crate) struct Output<W> {
-    /// `None` after it was closed.
+    /// The output stream; `None` after it was closed.
     writer: Option<W>,
     bytes: Vec<u8>,
     written: usize,
@@ -327,7 +327,7 @@ impl<W: AsyncWrite + Unpin> Output<W> {
         Poll::Ready(())
     }
 
-    /// Drops the writer.
+    /// Closes the output stream by dropping the writer.
     pub(crate) fn close(&mut self) {
         self.writer = None;
         self.bytes.clear();

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 /// Number of bytes passed at once.
 const CHUNK: usize = 64 << 10;
 
-/// Reads ahead by one chunk.
+/// A reader whose thread reads one chunk in advance.
 pub(crate) struct ThreadReader {
     chunks: mpsc::Receiver<io::Result<Vec<u8>>>,
     chunk: Vec<u8>,

@@ -318,14 +318,14 @@ pub struct DiscoveryLog(Vec<DiscoveryAttempt>);
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct DiscoveryAttempt {
-    /// The URL, without its query.
+    /// The requested URL, without its query.
     pub url: String,
     /// Why the document cannot be used; `None` if it can.
     pub failure: Option<String>,
 }
 
 impl DiscoveryLog {
-    /// Returns all requests.
+    /// Returns all requests of the discovery.
     pub fn attempts(&self) -> &[DiscoveryAttempt] {
         &self.0
     }

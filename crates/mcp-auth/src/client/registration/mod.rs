@@ -121,7 +121,7 @@ pub(crate) struct Registration {
     /// The scopes it may request, if they are restricted.
     #[serde(rename = "scope")]
     pub(crate) scopes: Option<Scopes>,
-    /// Seconds since 1970.
+    /// The time of expiry, in seconds since 1970.
     pub(crate) expires_at: Option<u64>,
     /// Whether the authorization server did not respond to the last authorization request of this client. The authorization
     /// server may have forgotten the client.

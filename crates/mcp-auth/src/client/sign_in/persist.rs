@@ -28,7 +28,7 @@ impl Inner {
         format!("key {}", self.stored_name())
     }
 
-    /// Registrations are stored per issuer.
+    /// Returns the name of a registration in the store. Registrations are stored per issuer.
     fn client_name(issuer: &str) -> String {
         format!("client {issuer}")
     }

@@ -33,7 +33,7 @@ pub(crate) struct TokenSet {
     pub(crate) kind: TokenType,
     #[serde(rename = "refresh_token", serialize_with = "secret::serialize_option")]
     pub(crate) refresh: Option<Secret>,
-    /// Seconds since 1970.
+    /// The time of expiry, in seconds since 1970.
     pub(crate) expires_at: Option<u64>,
     /// The requested scopes. A step-up adds scopes.
     #[serde(rename = "scope")]

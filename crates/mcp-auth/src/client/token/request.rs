@@ -138,7 +138,7 @@ impl TokenEndpoint<'_> {
         Ok(reply)
     }
 
-    /// Adds the client authentication.
+    /// Adds the client authentication to a form.
     fn identified(&self, form: TokenRequest) -> Result<(TokenRequest, Option<HeaderValue>), Error> {
         let id = self.client.client_id.as_str();
         let secret = self.client.secret.as_ref().map_or("", Secret::expose);

@@ -35,7 +35,7 @@ pub(super) struct Policy {
     pub(super) implied: Vec<(Scopes, Scopes)>,
     pub(super) metadata: Metadata,
     pub(super) allows_anonymous: bool,
-    /// If bound tokens are accepted.
+    /// The checks of proofs, if bound tokens are accepted.
     pub(super) dpop: Option<ProofChecker>,
     /// Limits the log of refused tokens.
     pub(super) refusals: LogLimit,

@@ -21,11 +21,11 @@ pub(super) struct Nonces(Key);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NonceAge {
-    /// The nonce of this period.
+    /// The nonce belongs to this period.
     New,
     /// The nonce is accepted, and the client should receive a newer nonce.
     Old,
-    /// Missing, forged or too old.
+    /// The nonce is missing, forged or too old.
     Invalid,
 }
 

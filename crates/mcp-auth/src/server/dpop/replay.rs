@@ -63,7 +63,7 @@ pub struct MemoryReplayCache {
 
 #[derive(Default)]
 struct Used {
-    /// With the time of expiry.
+    /// The ids of the stored proofs and tickets, each with its time of expiry.
     ids: HashMap<Arc<str>, Instant>,
     /// The ids in the order of insertion, each with its key. Removed ids remain here until they expire.
     expiries: VecDeque<(Instant, Box<str>, Arc<str>)>,

@@ -38,7 +38,7 @@ const QUEUE_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Clone)]
 pub(crate) enum Outcome {
     Active(Identity),
-    /// The reason, for the client.
+    /// The token is not active; contains the reason, for the client.
     Inactive(String),
 }
 

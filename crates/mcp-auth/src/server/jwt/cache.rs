@@ -48,7 +48,7 @@ struct Inner {
     source: Source,
     lifetimes: CacheLifetimes,
     state: Mutex<State>,
-    /// Held during a fetch.
+    /// A lock that is held during a fetch.
     fetch_lock: Arc<tokio::sync::Mutex<()>>,
 }
 

@@ -46,7 +46,7 @@ pub struct AccessRule {
     scope: Option<String>,
 }
 
-/// What an [`AccessRule`] applies to.
+/// The kind of the items to which an [`AccessRule`] applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

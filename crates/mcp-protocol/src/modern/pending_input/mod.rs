@@ -113,7 +113,7 @@ pub struct PendingInput(Mutex<State>);
 
 struct State {
     call_state: CallState,
-    /// The responses in this request.
+    /// The input responses in this request.
     responses: JsonObject,
     /// Input requests without a response.
     open: JsonObject,

@@ -23,11 +23,11 @@ pub(crate) enum Received {
     OtherResponse(RequestId),
     /// An error without id: the server could not read a message of this client.
     ErrorWithoutId(ErrorObject),
-    /// Not a valid message.
+    /// The message is not valid.
     Malformed(ParseError),
     /// A batch, which the revision does not allow.
     UnexpectedBatch,
-    /// A message for another receiver.
+    /// The message was for another receiver, and has been delivered.
     Consumed,
 }
 

@@ -65,7 +65,7 @@ pub(crate) async fn run(state: Arc<ClientState>) {
 
 /// Why a session could not be opened.
 enum ReinitializeError {
-    /// The next attempt may succeed.
+    /// The attempt failed, but the next attempt may succeed.
     Retryable(String),
     Final(String),
 }

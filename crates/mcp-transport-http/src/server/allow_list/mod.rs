@@ -146,7 +146,7 @@ impl AllowList {
 }
 
 impl Entry {
-    /// The error is the reason.
+    /// Parses a value. The error contains the reason.
     fn parse(value: &str) -> Result<Self, &'static str> {
         if value.contains('*') {
             return Err("there are no wildcards; \

@@ -43,9 +43,9 @@ use crate::server::state::EndpointState;
 
 /// The other endpoints of the server, as far as this endpoint needs them for a request.
 pub(crate) struct Cluster {
-    /// With [`ServerOptions::with_session_store`].
+    /// The store client, if the endpoint has a session store ([`ServerOptions::with_session_store`]).
     pub(crate) store: Option<Arc<StoreClient>>,
-    /// With `ServerOptions::with_forwarding`.
+    /// The forwarder, if the endpoint has an address (`ServerOptions::with_forwarding`).
     #[cfg(feature = "forward")]
     forwarder: Option<Forwarder>,
 }

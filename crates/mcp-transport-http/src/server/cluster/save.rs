@@ -21,7 +21,7 @@ pub(crate) struct PendingSave {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SaveKind {
-    /// A new session.
+    /// A new session, which is created in the store.
     Create,
     /// A message whose purpose is to change the session. It fails if the change cannot be stored.
     Change,

@@ -35,7 +35,7 @@ const RENEWAL_INTERVAL: Duration = Duration::from_secs(10);
 /// The session store of an endpoint.
 pub(crate) struct StoreClient {
     store: Arc<dyn SessionStore>,
-    /// Signs the records.
+    /// The service, which signs the records.
     service: Arc<dyn Service>,
     owner: EndpointId,
     options: Arc<ServerOptions>,

@@ -50,7 +50,7 @@ struct StreamLog {
     /// The sequence number up to which events were dropped. The first stored event follows it.
     dropped_up_to: u64,
     events: VecDeque<Event>,
-    /// When the last event arrived.
+    /// The time at which the last event arrived.
     last_at: Instant,
 }
 

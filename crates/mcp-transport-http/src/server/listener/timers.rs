@@ -86,9 +86,9 @@ pub(super) struct WheelState {
     /// The timeout for a client that does not read, in ticks.
     pub(super) write: u64,
     limits: ConnectionLimits,
-    /// Bytes of long heads.
+    /// The capacity for the bytes of long heads.
     heads: Capacity,
-    /// Bytes of responses.
+    /// The capacity for the bytes of responses.
     pub(super) responses: Capacity,
     closing: AtomicBool,
     /// The number of entries in `timers`.

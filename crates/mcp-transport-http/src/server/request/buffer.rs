@@ -11,7 +11,7 @@ pub(super) struct BodyBuffer {
     /// The capacity of all blocks.
     allocated: usize,
     len: usize,
-    /// The announced length.
+    /// The announced length of the body.
     max: usize,
 }
 

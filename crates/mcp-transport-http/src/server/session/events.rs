@@ -22,7 +22,7 @@ pub(crate) struct StreamBody {
     comment: Option<Bytes>,
     resumed: Option<Box<Resumed>>,
     keep_alive: Option<Pin<Box<Sleep>>>,
-    /// When anything was last sent.
+    /// The time at which data was last sent.
     last: Instant,
     _activity: ActivityGuard,
     _held: Option<Box<dyn Send + Sync>>,

@@ -33,7 +33,7 @@ pub(crate) struct HttpSession {
     pub(crate) streams: Arc<SessionStreams>,
     pub(crate) standalone: Arc<Stream>,
     pub(crate) principal: Option<Principal>,
-    /// Streams opened by GET.
+    /// The capacity for streams that are opened by GET.
     pub(crate) open_streams: Capacity,
     /// Running requests and open connections. The session does not expire while there is a request or a connection.
     active: AtomicUsize,
@@ -42,7 +42,7 @@ pub(crate) struct HttpSession {
     last_used: AtomicU64,
     /// The memory that is reserved for the session, in bytes.
     memory: AtomicUsize,
-    /// With [`ServerOptions::with_session_store`].
+    /// The state for the session store, if the endpoint has one ([`ServerOptions::with_session_store`]).
     pub(crate) stored: Option<Box<StoredSession>>,
 }
 

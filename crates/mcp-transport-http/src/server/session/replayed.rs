@@ -156,7 +156,7 @@ impl Resumed {
         }
     }
 
-    /// Returns whether everything was sent.
+    /// Returns whether all events were sent.
     pub(crate) fn is_end(&self) -> bool {
         self.earlier.is_empty() && self.replay.as_ref().is_none_or(Replayed::is_end)
     }

@@ -62,7 +62,7 @@ impl SessionStoreError {
         self
     }
 
-    /// Returns what failed.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> SessionStoreErrorKind {
         self.kind
     }

@@ -21,9 +21,9 @@ static LOG: LazyLock<LogLimit> = LazyLock::new(LogLimit::default);
 pub(crate) struct Queue {
     pub(crate) events: VecDeque<(u64, Bytes, Durability)>,
     pub(crate) bytes: usize,
-    /// The memory of the events.
+    /// The permit for the memory of the events.
     pub(crate) memory: Option<Permit>,
-    /// The connection ends after these events.
+    /// Whether the connection ends after these events.
     pub(crate) is_ending: bool,
 }
 

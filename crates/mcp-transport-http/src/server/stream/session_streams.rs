@@ -17,7 +17,7 @@ use crate::sync::lock;
 /// State that the streams of one session share.
 pub(crate) struct SessionStreams {
     pub(crate) options: Arc<ServerOptions>,
-    /// Bytes of responses and events that wait for their clients.
+    /// The capacity for the bytes of responses and events that wait for their clients.
     pub(crate) responses: Capacity,
     /// The identity; `None` if the endpoint keeps no state between requests.
     pub(crate) identity: Option<SessionIdentity>,

@@ -9,10 +9,10 @@ use super::queue::Queue;
 pub(super) struct StreamState {
     pub(super) number: u32,
     pub(super) started: bool,
-    /// No event follows.
+    /// Whether no event follows.
     pub(super) finished: bool,
-    /// A message that must not be dropped found the queue full, and events are not stored. The
-    /// connection ends after the queued events, so that the client notices.
+    /// Whether a message was lost that must not be dropped: the queue was full, and events are not stored. The connection then
+    /// ends after the queued events, so that the client notices the loss.
     pub(super) has_gap: bool,
     /// The sequence number of the last event.
     pub(super) sequence: u64,

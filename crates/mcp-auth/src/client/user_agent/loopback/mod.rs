@@ -61,7 +61,7 @@ type Open = dyn Fn(&str) + Send + Sync;
 pub struct Loopback {
     open: Arc<Open>,
     on_unbound_error: Arc<Open>,
-    /// 0: any port.
+    /// The port of the callback; 0 means any port.
     port: u16,
 }
 

@@ -253,7 +253,7 @@ fn a_detached_handler_continues_where_it_was() {
     );
 }
 
-/// Counts its wake-ups.
+/// A waker that counts its wake-ups.
 #[derive(Default)]
 struct Wakeups(AtomicUsize);
 

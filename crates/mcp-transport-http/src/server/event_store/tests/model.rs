@@ -60,7 +60,7 @@ struct Past {
 
 #[derive(Debug, Default)]
 struct Model {
-    /// In the order of arrival.
+    /// All past events, in the order of arrival.
     past: Vec<Past>,
     /// Streams that the store has a record of, and the time of their last event.
     known: BTreeMap<(u8, u32), Instant>,
