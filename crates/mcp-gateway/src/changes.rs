@@ -82,7 +82,8 @@ impl Changes {
         let _ = self.update_filter.set(filter);
     }
 
-    /// Returns whether a client that has subscribed to a resource may be notified of a change of it or of a part of it.
+    /// Returns whether a client that has subscribed to the resource `subscribed` may be notified of a change of `changed`, which is
+    /// this resource or a part of it.
     pub(crate) fn admits_update(&self, mount: &str, subscribed: &str, changed: &str) -> bool {
         let filter = self.update_filter.get();
         filter.is_none_or(|filter| filter(mount, subscribed, changed))

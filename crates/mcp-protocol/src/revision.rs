@@ -74,8 +74,8 @@ impl Revision {
     }
 
     /// Returns the revision that a server selects for `initialize`: the requested revision if it is
-    /// supported, else the newest supported one. Returns `None` if no session-based revision is
-    /// supported.
+    /// supported, and otherwise the newest supported revision. Returns `None` if no session-based
+    /// revision is supported.
     ///
     /// Specification: lifecycle, version negotiation.
     pub fn negotiate(requested: &str, supported: &[Self]) -> Option<Self> {

@@ -19,7 +19,7 @@ pub(super) async fn run(words: Words, as_task: bool, options: &Options) -> Resul
     let (target, words) = Target::take(words, options)?;
     let Some((name, words)) = words.split_first() else {
         return Err(Failure::usage(
-            "no tool: give its name, and its arguments after it",
+            "the name of a tool is missing; write the arguments of the tool after the name",
         ));
     };
     let connection = Connection::open(&target, options).await?;
@@ -147,7 +147,7 @@ pub(super) async fn unavailable(client: &Client) -> Option<String> {
     ))
 }
 
-/// Progress on stderr: one line that changes on a terminal, else one line for each report.
+/// Progress on stderr: on a terminal, one line that changes; otherwise, one line for each report.
 #[derive(Default)]
 struct Bar {
     /// The characters of the line that is shown.

@@ -54,7 +54,7 @@ pub(super) async fn get(words: Words, options: &Options) -> Result<Code, Failure
     let (target, words) = Target::take(words, options)?;
     let Some((name, words)) = words.split_first() else {
         return Err(Failure::usage(
-            "no prompt: give its name, and its arguments after it",
+            "the name of a prompt is missing; write the arguments of the prompt after the name",
         ));
     };
     let given = arguments::of_prompt(words)?;

@@ -1,7 +1,7 @@
 //! Ends the children of a host that was killed.
 //!
 //! A killed process cannot end its children, and the parent-death signal of Linux reaches only direct children: `node` below
-//! `npx` would go on. This process therefore starts a shell, and sends it the process groups of all children over a pipe. When
+//! `npx` would continue. This process therefore starts a shell, and sends it the process groups of all children over a pipe. When
 //! this process ends, for whatever reason, the pipe closes, and the shell ends the remaining groups. ADR 0032 has the
 //! alternatives.
 

@@ -217,7 +217,7 @@ pub(super) struct CheckedProof {
 }
 
 impl ProofChecker {
-    /// Removes the proof and the ticket from a request and checks the proof: everything except its key and its uniqueness.
+    /// Removes the proof and the ticket from a request and checks the proof. Does not check the key and the uniqueness of the proof.
     pub(super) fn check(
         &self,
         parts: &mut Parts,
