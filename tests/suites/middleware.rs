@@ -220,7 +220,7 @@ async fn dropping_a_call_drops_its_middleware_once() {
 }
 
 #[tokio::test]
-async fn names_of_the_protocol_are_refused_by_a_client() {
+async fn a_client_rejects_custom_methods_with_protocol_names() {
     let server = mcp_transport_stdio::in_memory(scales(Arc::default()));
     let builder =
         Client::builder("host", "1").on_notification("Notifications/Message", |_: Load| {});

@@ -174,7 +174,7 @@ pub(crate) async fn login(
              end with Ctrl-C and sign in again"
         ));
     });
-    let agent = Pasteable(loopback.port(sign_in.callback_port.unwrap_or(0)));
+    let agent = PasteUserAgent(loopback.port(sign_in.callback_port.unwrap_or(0)));
     let mut builder = builder(&server.url, agent, options)?;
     if let Some(scopes) = &sign_in.scope {
         builder = builder.scopes(scopes);
@@ -189,9 +189,9 @@ pub(crate) async fn login(
 }
 
 /// A user agent that also accepts a pasted callback, for a browser on another machine.
-struct Pasteable(Loopback);
+struct PasteUserAgent(Loopback);
 
-impl UserAgent for Pasteable {
+impl UserAgent for PasteUserAgent {
     fn start_session(&self) -> BoxFuture<'_, Result<Box<dyn AuthorizationSession>, Error>> {
         Box::pin(async { Ok(pasteable(self.0.start_session().await?)) })
     }

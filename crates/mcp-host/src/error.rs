@@ -1,8 +1,8 @@
 //! Errors of calls through a host.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
-use crate::consent::ActionKind;
+use crate::action_kind::ActionKind;
 use crate::supervise::ServerState;
 use crate::text::printable;
 
@@ -84,6 +84,14 @@ pub enum HostError {
 
 impl fmt::Display for HostError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        self.write(&mut text)?;
+        f.write_str(&printable(&text))
+    }
+}
+
+impl HostError {
+    fn write(&self, f: &mut String) -> fmt::Result {
         match self {
             Self::Unavailable { server, state } => {
                 write!(f, "the server {server:?} is not available: {state}")
@@ -115,7 +123,7 @@ impl fmt::Display for HostError {
                 f,
                 "the connection to the server {server:?} ended during a call of {tool:?}, which may \
                  have run: {}",
-                printable(&source.to_string())
+                source
             ),
             Self::Call {
                 server,
@@ -126,7 +134,7 @@ impl fmt::Display for HostError {
                 f,
                 "{} {name:?} of the server {server:?} failed: {}",
                 noun(*kind),
-                printable(&source.to_string())
+                source
             ),
         }
     }
@@ -141,12 +149,7 @@ fn noun(kind: ActionKind) -> &'static str {
     }
 }
 
-fn write_unknown(
-    f: &mut fmt::Formatter<'_>,
-    what: &str,
-    name: &str,
-    similar: &[String],
-) -> fmt::Result {
+fn write_unknown(f: &mut String, what: &str, name: &str, similar: &[String]) -> fmt::Result {
     write!(f, "there is no {what} named {name:?}")?;
     match similar.is_empty() {
         true => Ok(()),

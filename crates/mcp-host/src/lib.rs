@@ -53,6 +53,7 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod action_kind;
 mod config;
 mod consent;
 mod coordinate;

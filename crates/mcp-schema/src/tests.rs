@@ -126,7 +126,7 @@ fn errors_name_the_location_and_the_expected_value() {
 }
 
 #[test]
-fn alternatives_report_the_closest() {
+fn a_failed_choice_reports_the_closest_alternative() {
     let circle = json!({"properties": {"r": {"type": "number"}}, "required": ["r"]});
     let square = json!({"properties": {"side": {"type": "number"}}, "required": ["side"]});
     for keyword in ["anyOf", "oneOf"] {

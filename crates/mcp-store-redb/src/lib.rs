@@ -23,9 +23,8 @@
 //! | `server` | tasks, and the keys of call state and list cursors | `mcp-server` |
 //! | `http` | sessions and the events of their streams: `RedbSessionStore`, `RedbEventStore` | `mcp-transport-http` |
 //!
-//! After a restart, clients reconnect and go on: with their sessions, log levels and subscriptions, with the events that they
-//! missed, and with their tasks. A call that was running fails, with an error that says that its handler may have run, unless it
-//! is a task that can be resumed.
+//! After a restart, clients reconnect and have their sessions, log levels, subscriptions and tasks, and get the events that they
+//! missed. A call that was running fails, unless it is a task that can be resumed; the error says that the handler may have run.
 //!
 //! Only one process can open the file. Servers with several processes need a store that all of them reach over a network, such
 //! as `mcp-store-redis`.

@@ -2,10 +2,11 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
-use std::future::ready;
+use std::future::{poll_fn, ready};
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
+use std::task::{self, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -34,7 +35,9 @@ const MAX_BATCH_BYTES: usize = 1 << 20;
 /// Pause before the operations of a failed round trip are sent again.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
 /// Codes of errors after which Redis can accept the same command later.
-const TEMPORARY: [&str; 8] = [
+const TEMPORARY: [&str; 10] = [
+    "BUSY",
+    "MISCONF",
     "READONLY",
     "LOADING",
     "MASTERDOWN",
@@ -76,7 +79,7 @@ type Stored<T> = oneshot::Sender<Result<T, EventStoreError>>;
 enum Operation {
     Append(Append),
     Forget(Vec<u8>),
-    /// An operation that reports when all earlier operations were sent.
+    /// An operation that reports when all earlier operations were executed. The sender is dropped if Redis does not respond.
     Flush(oneshot::Sender<()>),
 }
 
@@ -88,8 +91,8 @@ struct Append {
     first: u64,
     is_last: bool,
     retention: Duration,
-    /// After this time, the event would have expired.
-    until: Instant,
+    /// After this time, the event would have expired; `None` for never.
+    until: Option<Instant>,
     /// `None` if the append was answered already.
     stored: Option<Stored<()>>,
 }
@@ -98,7 +101,8 @@ impl RedisEventStore {
     pub(crate) fn new(connection: Connection, prefix: Arc<str>) -> Self {
         let (operations, receiver) = mpsc::channel(MAX_QUEUED);
         let queued = Arc::new(AtomicUsize::new(0));
-        tokio::spawn(run(connection.clone(), receiver, Arc::clone(&queued)));
+        let writer = Writer::new(connection.clone(), receiver, Arc::clone(&queued));
+        tokio::spawn(writer.run());
         Self {
             operations,
             queued,
@@ -198,7 +202,7 @@ impl RedisEventStore {
                 first: room.first,
                 is_last,
                 retention: self.limits.retention,
-                until: now + self.limits.retention,
+                until: now.checked_add(self.limits.retention),
                 stored: Some(stored),
             }));
             for stream in room.streams {
@@ -272,7 +276,9 @@ impl EventStore for RedisEventStore {
             let ready = async {
                 let flush = self.operations.send(Operation::Flush(flushed)).await;
                 flush.map_err(|_| ended())?;
-                receiver.await.map_err(|_| ended())?;
+                let failed =
+                    |_| EventStoreError::new("Redis does not respond; events wait to be stored");
+                receiver.await.map_err(failed)?;
                 // The semaphore is never closed.
                 self.replays.acquire().await.map_err(|_| ended())
             };
@@ -337,105 +343,179 @@ struct Batch {
 struct Sent {
     /// The operations that Redis has not executed, in their order.
     failed: Vec<Operation>,
+    /// Whether operations failed although Redis responds to others.
+    is_too_large: bool,
     /// The size of the events that do not wait any more.
     bytes: usize,
 }
 
-/// Runs operations in their order, until all handles of the store are dropped. While Redis does not respond, the appends are answered at once and
-/// wait, so that no event is sent later because of the timeouts of others, and all are stored when Redis responds again.
-async fn run(
-    connection: Connection,
-    mut operations: mpsc::Receiver<Operation>,
-    queued: Arc<AtomicUsize>,
-) {
-    let (mut received, mut flushed) = (Vec::new(), Vec::new());
-    let mut delayed = Delayed::default();
-    loop {
-        let is_down = !delayed.operations.is_empty();
-        match is_down {
-            true => received.extend(
-                delayed
-                    .operations
-                    .drain(..delayed.operations.len().min(MAX_BATCH)),
-            ),
-            false => {
-                if operations.recv_many(&mut received, MAX_BATCH).await == 0 {
-                    return;
-                }
-            }
+impl Sent {
+    /// Keeps an operation that has failed, if it may be repeated.
+    fn keep(&mut self, operation: Operation) {
+        match is_last(&operation) {
+            true => self.bytes += size(&operation),
+            false => self.failed.push(operation),
         }
-        for operation in received.split_off(batch_len(&received)).into_iter().rev() {
-            delayed.operations.push_front(operation);
-        }
-        let mut is_ended = false;
-        let sent = {
-            let mut sending = pin!(send(&connection, received.drain(..), &mut flushed));
-            loop {
-                tokio::select! {
-                    sent = &mut sending => break sent,
-                    // Redis has not responded before, and may not respond to this attempt.
-                    operation = operations.recv(), if delayed.is_failing && !is_ended => match operation {
-                        Some(operation) => queued_sub(&queued, delayed.add(operation)),
-                        None => is_ended = true,
-                    },
-                }
-            }
-        };
-        queued_sub(&queued, sent.bytes);
-        delayed.is_failing = !sent.failed.is_empty();
-        if !delayed.is_failing {
-            for done in flushed.drain(..).chain(delayed.flushed.drain(..)) {
-                // The receiver is gone if the request has ended.
-                let _ = done.send(());
-            }
-            continue;
-        }
-        for operation in sent.failed.into_iter().rev() {
-            delayed.operations.push_front(operation);
-        }
-        while let Ok(operation) = operations.try_recv() {
-            queued_sub(&queued, delayed.add(operation));
-        }
-        delayed.report();
-        // Replays fail by themselves.
-        for done in flushed.drain(..).chain(delayed.flushed.drain(..)) {
-            let _ = done.send(());
-        }
-        if is_ended {
-            return;
-        }
-        sleep(RETRY_PAUSE).await;
     }
 }
 
-fn queued_sub(queued: &AtomicUsize, bytes: usize) {
-    queued.fetch_sub(bytes, Ordering::AcqRel);
+/// The task that sends operations to Redis.
+struct Writer {
+    connection: Connection,
+    operations: mpsc::Receiver<Operation>,
+    queued: Arc<AtomicUsize>,
+    delayed: Delayed,
+    flushed: Vec<oneshot::Sender<()>>,
+    /// The limits of a round trip, which are smaller after one that could not be completed in time.
+    max_batch: usize,
+    max_bytes: usize,
+}
+
+impl Writer {
+    fn new(
+        connection: Connection,
+        operations: mpsc::Receiver<Operation>,
+        queued: Arc<AtomicUsize>,
+    ) -> Self {
+        Self {
+            connection,
+            operations,
+            queued,
+            delayed: Delayed::default(),
+            flushed: Vec::new(),
+            max_batch: MAX_BATCH,
+            max_bytes: MAX_BATCH_BYTES,
+        }
+    }
+
+    /// Runs operations in their order, until all handles of the store are dropped. While Redis does not respond, the appends are answered at once and
+    /// wait, so that no event is sent later because of the timeouts of others, and all are stored when Redis responds again.
+    async fn run(mut self) {
+        let mut received = Vec::new();
+        loop {
+            let waiting = &mut self.delayed.operations;
+            received.extend(waiting.drain(..waiting.len().min(self.max_batch)));
+            if received.is_empty() {
+                let operations = &mut self.operations;
+                if operations.recv_many(&mut received, self.max_batch).await == 0 {
+                    return;
+                }
+            }
+            let rest = received.split_off(batch_len(&received, self.max_bytes));
+            self.delayed.put_back(rest);
+            let (sent, is_ended) = self.send(&mut received).await;
+            self.subtract(sent.bytes);
+            self.delayed.is_failing = !sent.failed.is_empty();
+            if !self.delayed.is_failing {
+                self.succeeded();
+                continue;
+            }
+            self.failed(sent);
+            if is_ended {
+                return;
+            }
+            sleep(RETRY_PAUSE).await;
+        }
+    }
+
+    /// Sends operations in one round trip. Returns whether all handles of the store are dropped, too.
+    async fn send(&mut self, received: &mut Vec<Operation>) -> (Sent, bool) {
+        let mut is_ended = false;
+        let has_failed = self.delayed.is_failing;
+        let delayed = &mut self.delayed;
+        let sending = send(
+            &self.connection,
+            received.drain(..),
+            &mut self.flushed,
+            has_failed,
+        );
+        let mut sending = pin!(sending);
+        let sent = poll_fn(|cx| {
+            if let Poll::Ready(sent) = sending.as_mut().poll(cx) {
+                return Poll::Ready(sent);
+            }
+            // Redis has not responded before, and may not respond to this attempt.
+            while has_failed && !is_ended {
+                match task::ready!(self.operations.poll_recv(cx)) {
+                    Some(operation) => {
+                        let bytes = delayed.add(operation);
+                        self.queued.fetch_sub(bytes, Ordering::AcqRel);
+                    }
+                    None => is_ended = true,
+                }
+            }
+            Poll::Pending
+        });
+        (sent.await, is_ended)
+    }
+
+    fn succeeded(&mut self) {
+        (self.max_batch, self.max_bytes) = (MAX_BATCH, MAX_BATCH_BYTES);
+        if self.delayed.operations.is_empty() {
+            for done in self.flushed.drain(..) {
+                // The receiver is gone if the request has ended.
+                let _ = done.send(());
+            }
+        }
+    }
+
+    fn failed(&mut self, sent: Sent) {
+        let mut failed = sent.failed;
+        if sent.is_too_large {
+            if let [operation] = &*failed {
+                let bytes = size(operation);
+                tracing::warn!(
+                    bytes,
+                    "an event is not stored, because Redis does not respond to it in time"
+                );
+                self.subtract(bytes);
+                failed.clear();
+            }
+            self.max_batch = (failed.len() / 2).max(1);
+            self.max_bytes = (self.max_bytes / 2).max(1);
+        }
+        self.delayed.put_back(failed);
+        while let Ok(operation) = self.operations.try_recv() {
+            let bytes = self.delayed.add(operation);
+            self.subtract(bytes);
+        }
+        self.delayed.report();
+        // A replay would not find the events that wait.
+        self.flushed.clear();
+    }
+
+    fn subtract(&self, bytes: usize) {
+        self.queued.fetch_sub(bytes, Ordering::AcqRel);
+    }
 }
 
 /// The operations that wait until Redis responds.
 #[derive(Default)]
 struct Delayed {
     operations: VecDeque<Operation>,
-    flushed: Vec<oneshot::Sender<()>>,
     /// Whether the last round trip has failed.
     is_failing: bool,
     log: LogLimit,
 }
 
 impl Delayed {
+    /// Puts operations before the others.
+    fn put_back(&mut self, operations: Vec<Operation>) {
+        for operation in operations.into_iter().rev() {
+            self.operations.push_front(operation);
+        }
+    }
+
     /// Adds an operation, and answers an append. Returns the size of an event for which there is no room.
     fn add(&mut self, operation: Operation) -> usize {
         let mut operation = match operation {
-            Operation::Flush(done) => {
-                self.flushed.push(done);
-                return 0;
-            }
+            Operation::Flush(_) => return 0,
             operation => operation,
         };
         answer(&mut operation, || {
             EventStoreError::new("Redis does not respond")
         });
-        match self.operations.len() < MAX_QUEUED {
+        match self.operations.len() < MAX_QUEUED && !is_last(&operation) {
             true => {
                 self.operations.push_back(operation);
                 0
@@ -474,28 +554,34 @@ fn size(operation: &Operation) -> usize {
     }
 }
 
+/// Returns whether an operation appends the last event of a stream. It is not repeated, because the endpoint of the call can store more meanwhile.
+fn is_last(operation: &Operation) -> bool {
+    matches!(operation, Operation::Append(append) if append.is_last)
+}
+
 /// Returns how many operations fit into one round trip, at least one.
-fn batch_len(operations: &[Operation]) -> usize {
+fn batch_len(operations: &[Operation], max_bytes: usize) -> usize {
     let mut bytes = 0;
     let fits = |operation: &&Operation| {
         bytes += size(operation);
-        bytes <= MAX_BATCH_BYTES
+        bytes <= max_bytes
     };
     operations.iter().take_while(fits).count().max(1)
 }
 
 /// Sends operations in one round trip; in a cluster, in one for each key, because the keys are at different nodes. `flushed` receives the
-/// requests for reports.
+/// requests for reports. `has_failed` says whether the round trip before has failed.
 async fn send(
     connection: &Connection,
     operations: impl Iterator<Item = Operation>,
     flushed: &mut Vec<oneshot::Sender<()>>,
+    has_failed: bool,
 ) -> Sent {
     let mut batches = HashMap::<Vec<u8>, Batch>::new();
     let (mut sent, now) = (Sent::default(), Instant::now());
     for operation in operations {
         let key = match &operation {
-            Operation::Append(append) if append.until <= now => {
+            Operation::Append(append) if append.until.is_some_and(|until| until <= now) => {
                 sent.bytes += append.event.len();
                 continue;
             }
@@ -515,38 +601,57 @@ async fn send(
     }
     let sending = batches
         .into_values()
-        .map(|batch| batch.send(connection.clone()));
+        .map(|batch| batch.send(connection.clone(), has_failed));
     for batch in sending.collect::<JoinSet<Sent>>().join_all().await {
         sent.bytes += batch.bytes;
+        sent.is_too_large |= batch.is_too_large;
         sent.failed.extend(batch.failed);
     }
     sent
 }
 
+/// Appends the last event of a stream, if its endpoint has not appended more in the meantime.
+const APPEND_LAST: &str = r"
+local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
+if newest and newest[1] == ARGV[1] then
+    return 'OK'
+end
+if not newest or newest[1] ~= ARGV[2] then
+    return redis.error_reply('CONTINUED the stream has other events')
+end
+redis.call('XADD', KEYS[1], ARGV[1], 'e', ARGV[3], 'n', ARGV[4])
+redis.call('PEXPIRE', KEYS[1], ARGV[5])
+return 'OK'
+";
+
 /// Adds the commands that append an event, and remove those before the first one that stays.
 fn add_append(pipeline: &mut Pipeline, append: &Append) {
-    let retention = u64::try_from(append.retention.as_millis()).unwrap_or(u64::MAX >> 12);
-    let id = if append.is_last {
-        LAST
-    } else {
-        append.sequence
-    };
+    let retention = u64::try_from(append.retention.as_millis()).unwrap_or(u64::MAX);
+    let retention = retention.clamp(1, u64::MAX >> 12);
+    if append.is_last {
+        let eval = pipeline.cmd("EVAL").arg(APPEND_LAST).arg(1);
+        eval.arg(&append.key)
+            .arg(format!("{LAST}-0"))
+            .arg(format!("{}-0", append.sequence.saturating_sub(1)))
+            .arg(&append.event[..])
+            .arg(append.sequence)
+            .arg(retention);
+        return;
+    }
     let add = pipeline.cmd("XADD").arg(&append.key);
     add.arg("MINID").arg(format!("{}-0", append.first));
-    add.arg(format!("{id}-0")).arg("e").arg(&append.event[..]);
-    if append.is_last {
-        add.arg("n").arg(append.sequence);
-    }
+    add.arg(format!("{}-0", append.sequence));
+    add.arg("e").arg(&append.event[..]);
     pipeline
         .cmd("PEXPIRE")
         .arg(&append.key)
-        .arg(retention.max(1))
+        .arg(retention)
         .ignore();
 }
 
 impl Batch {
     /// Sends the commands in one round trip, and sends each append its result.
-    async fn send(self, mut connection: Connection) -> Sent {
+    async fn send(self, mut connection: Connection, has_failed: bool) -> Sent {
         let mut pipeline = Pipeline::new();
         for operation in &self.operations {
             match operation {
@@ -567,9 +672,15 @@ impl Batch {
         let results = match results {
             Ok(results) => results,
             Err(error) => {
-                sent.failed = self.operations;
-                for operation in &mut sent.failed {
-                    answer(operation, || failed(error.clone()));
+                for mut operation in self.operations {
+                    answer(&mut operation, || failed(error.clone()));
+                    sent.keep(operation);
+                }
+                // Not after the first failure, because other operations wait then.
+                if has_failed {
+                    let ping = redis::cmd("PING");
+                    let reached: RedisResult<()> = ping.query_async(&mut connection).await;
+                    sent.is_too_large = reached.is_ok();
                 }
                 return sent;
             }
@@ -580,7 +691,7 @@ impl Batch {
                 if let Err(error) = result {
                     answer(&mut operation, || failed(error));
                 }
-                sent.failed.push(operation);
+                sent.keep(operation);
                 continue;
             }
             sent.bytes += size(&operation);
@@ -626,6 +737,7 @@ async fn replay(
         return Ok(Replay::Gone);
     }
     let mut events = Vec::with_capacity(found.ids.len());
+    let mut is_ended = false;
     for mut entry in found.ids {
         let sequence = entry.id.split('-').next().and_then(|id| id.parse().ok());
         if sequence == Some(after) {
@@ -634,17 +746,11 @@ async fn replay(
         let expected = after.saturating_add(events.len() as u64 + 1);
         let is_next = match sequence {
             Some(LAST) => {
-                let number = entry
-                    .map
-                    .remove("n")
-                    .and_then(|number| from_redis_value(number).ok());
-                let number: u64 = number.unwrap_or(LAST);
-                // The client has it.
-                if number <= after && events.is_empty() {
-                    continue;
-                }
-                // The endpoint of the call can have appended more before the last event.
-                number <= expected
+                is_ended = true;
+                let number = entry.map.remove("n");
+                let number = number.and_then(|number| from_redis_value::<u64>(number).ok());
+                // The client can have received more from the endpoint of the call, which are not stored.
+                number.is_some_and(|number| number <= expected)
             }
             sequence => sequence == Some(expected),
         };
@@ -653,7 +759,10 @@ async fn replay(
             _ => return Ok(Replay::Gone),
         }
     }
-    Ok(Replay::Events(events))
+    Ok(match is_ended {
+        true => Replay::Ended(events),
+        false => Replay::Events(events),
+    })
 }
 
 fn failed(error: RedisError) -> EventStoreError {

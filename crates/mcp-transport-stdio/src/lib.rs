@@ -36,12 +36,14 @@
 //!
 //! The crate moves bytes and leaves their meaning to `mcp-protocol`. It does not depend on
 //! `mcp-server` or `mcp-client`. [`StdioOptions`] has a limit for everything that a peer can
-//! enlarge or delay: the length of a [line](StdioOptions::with_line_limit), requests and bytes
-//! [held at once](StdioOptions::with_limits), [blocking](StdioOptions::with_max_blocking_handlers)
-//! handlers, [stray lines](StdioOptions::with_max_stray_lines), a peer that [does not
-//! read](StdioOptions::with_write_timeout), handlers that run after the [end of the
-//! input](StdioOptions::with_shutdown_timeout), and the [remaining
-//! output](StdioOptions::with_drain_timeout).
+//! enlarge or delay:
+//!
+//! - the length of a [line](StdioOptions::with_line_limit), and the number of [stray lines](StdioOptions::with_max_stray_lines);
+//! - the [requests and bytes](StdioOptions::with_limits) that are held at once;
+//! - the number of [blocking handlers](StdioOptions::with_max_blocking_handlers);
+//! - the time for which a peer does [not read](StdioOptions::with_write_timeout);
+//! - after the end of the input, the time for [handlers](StdioOptions::with_shutdown_timeout) and for the [remaining
+//!   output](StdioOptions::with_drain_timeout).
 //!
 //! Specification: [stdio][stdio], [custom transports][custom].
 //!

@@ -99,7 +99,7 @@ async fn items_of_all_servers_are_listed_and_used() {
 }
 
 #[tokio::test]
-async fn names_are_valid_short_and_lead_back() {
+async fn gateway_names_are_valid_short_and_identify_their_item() {
     let long = "x".repeat(100);
     let server = Server::builder("names", "1")
         .tool(Tool::new(&*long, async || "long"))

@@ -114,6 +114,24 @@ async fn a_response_is_stored_for_the_retention_and_then_reported_as_expired() {
     assert!(reply.text().await.contains("no longer stored"));
 }
 
+/// Previously, the attempt ended the connection that received the events.
+#[tokio::test(start_paused = true)]
+async fn a_stream_whose_events_are_gone_stays_at_its_connection() {
+    let gate = Gate::new();
+    let store = MemoryEventStore::new().with_max_session_bytes(300);
+    let endpoint = with(&gate, ServerOptions::new().with_event_store(store));
+    let peer = Peer::open(&endpoint).await;
+    let mut call = steps(&peer, "a").await;
+    let id = call.event().await.unwrap().id.unwrap();
+    gate.go.add_permits(2);
+    for _ in 0..2 {
+        call.event().await.unwrap();
+    }
+    assert_eq!(peer.get(Some(&id)).await.status, 400);
+    gate.go.add_permits(1);
+    assert_eq!(call.answer().await["id"], "a");
+}
+
 fn releases() -> ServerBuilder {
     Server::builder("releases", "1").tool(Tool::new("long", |cx: Ctx| async move {
         let released = cx.release(Duration::from_millis(700));

@@ -26,7 +26,7 @@ async fn file(
 }
 
 #[test]
-fn uris_make_resources_and_templates() {
+fn resource_attributes_create_resources_and_templates() {
     let made: Resource = readme::resource();
     let text = format!("{made:?}");
     for part in [

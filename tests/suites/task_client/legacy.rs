@@ -233,7 +233,7 @@ async fn a_lost_result_is_requested_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failed_result_request_before_the_end_does_not_fail_the_call() {
+async fn a_call_continues_after_a_failed_result_request_of_its_task() {
     for is_ended_first in [false, true] {
         let (mut wire, _client, calling) = created(client()).await;
         get(&mut wire, "input_required").await;

@@ -237,7 +237,7 @@ done"#;
 
 /// One server must not make the file unreadable for the others.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_that_could_not_be_read_again_is_not_written() {
+async fn a_lock_file_that_mcp_cannot_read_is_not_written() {
     let folder = scripted("large");
     let words = ["--revision", "sessions"];
     assert_eq!(folder.lock(&words).await.status.code(), Some(0));

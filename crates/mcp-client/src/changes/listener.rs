@@ -77,13 +77,13 @@ impl SubscriptionListener {
     }
 
     /// Handles the acknowledgement of a stream.
-    pub(crate) fn on_acknowledged(&self, id: &RequestId, honoured: &SubscriptionFilter) {
+    pub(crate) fn on_acknowledged(&self, id: &RequestId, acknowledged: &SubscriptionFilter) {
         let streams = lock(&self.0.streams);
         let find = |id| streams.iter().find(|stream| stream.has_request(id));
         let found = find(Some(id)).or_else(|| find(None)).map(Arc::clone);
         drop(streams);
         match found {
-            Some(stream) => stream.on_acknowledged(id, honoured),
+            Some(stream) => stream.on_acknowledged(id, acknowledged),
             None => tracing::debug!(%id, "ignored an acknowledgement of an unknown subscription"),
         }
     }

@@ -161,19 +161,22 @@ impl ChangeStream {
     }
 
     /// Handles the acknowledgement of a request.
-    pub(super) fn on_acknowledged(&self, id: &RequestId, honoured: &SubscriptionFilter) {
+    pub(super) fn on_acknowledged(&self, id: &RequestId, acknowledged: &SubscriptionFilter) {
         let mut asked = None;
         self.open.send_if_modified(|open| {
             let is_waiting = |entry: &&mut OpenEntry| entry.is(id) && !entry.is_acknowledged;
             let Some(entry) = open.iter_mut().find(is_waiting) else {
                 return false;
             };
-            let watched = honoured.resource_subscriptions.as_deref().unwrap_or(&[]);
+            let watched = acknowledged
+                .resource_subscriptions
+                .as_deref()
+                .unwrap_or(&[]);
             let is_watched = |uri: &Arc<str>| watched.iter().any(|other| **other == **uri);
             asked = Some(entry.requested.clone());
             // The other resources are not requested again.
             entry.requested.resources.retain(is_watched);
-            self.settle(asked.as_ref(), &entry.requested.resources, honoured);
+            self.settle(asked.as_ref(), &entry.requested.resources, acknowledged);
             entry.is_acknowledged = true;
             true
         });
@@ -187,10 +190,10 @@ impl ChangeStream {
         &self,
         asked: Option<&RequestedChanges>,
         watched: &[Arc<str>],
-        honoured: &SubscriptionFilter,
+        acknowledged: &SubscriptionFilter,
     ) {
         let Some(asked) = asked else { return };
-        let refused = missing(asked, watched, honoured);
+        let refused = missing(asked, watched, acknowledged);
         if !refused.is_empty() {
             tracing::warn!(
                 ?refused,
@@ -198,9 +201,9 @@ impl ChangeStream {
             );
         }
         self.wanted.send_modify(|wanted| {
-            let mut lists = honoured.clone();
+            let mut lists = acknowledged.clone();
             lists.resource_subscriptions = None;
-            wanted.honoured = Some(lists);
+            wanted.acknowledged = Some(lists);
             wanted.is_failing = false;
             for uri in &asked.resources {
                 let Some(known) = wanted.resources.get_mut(uri) else {

@@ -17,7 +17,7 @@ const MAX_QUEUED: usize = 64;
 const MAX_ENDING: usize = 8;
 /// Maximum size, in bytes, of the queue of resources to unsubscribe from. Above this size, the oldest entries are dropped, and
 /// the server keeps these subscriptions.
-const MAX_LEAVING_BYTES: usize = 4 << 20;
+const MAX_UNSUBSCRIBE_QUEUE_BYTES: usize = 4 << 20;
 /// Size of a resource in addition to its URI.
 const OVERHEAD_BYTES: usize = 256;
 /// Maximum time that the client waits for the response to `resources/unsubscribe`, before it subscribes to the resource again or
@@ -37,8 +37,8 @@ struct Table {
     last: u64,
     resources: HashMap<Arc<str>, SubscribedResource>,
     /// The resources without readers from which the client is to unsubscribe. A resource that has readers again is skipped later.
-    leaving: VecDeque<Arc<str>>,
-    leaving_bytes: usize,
+    unsubscribe_queue: VecDeque<Arc<str>>,
+    unsubscribe_queue_bytes: usize,
     /// Whether resources were forgotten since the queue was last empty.
     has_forgotten: bool,
     /// Number of running tasks that unsubscribe from resources.
@@ -95,9 +95,9 @@ impl Table {
     }
 
     /// Removes the oldest resource from the queue of those from which the client is to unsubscribe.
-    fn pop_leaving(&mut self) -> Option<Arc<str>> {
-        let uri = self.leaving.pop_front()?;
-        self.leaving_bytes -= uri.len() + OVERHEAD_BYTES;
+    fn pop_unsubscribe(&mut self) -> Option<Arc<str>> {
+        let uri = self.unsubscribe_queue.pop_front()?;
+        self.unsubscribe_queue_bytes -= uri.len() + OVERHEAD_BYTES;
         if let Some(resource) = self.resources.get_mut(&uri) {
             resource.is_leaving = false;
             self.remove_unused(&uri);
@@ -107,7 +107,9 @@ impl Table {
 
     /// Shortens the queue to its limit. The server keeps the subscriptions, which is harmless.
     fn forget(&mut self) {
-        while self.leaving_bytes > MAX_LEAVING_BYTES && self.pop_leaving().is_some() {
+        while self.unsubscribe_queue_bytes > MAX_UNSUBSCRIBE_QUEUE_BYTES
+            && self.pop_unsubscribe().is_some()
+        {
             if !std::mem::replace(&mut self.has_forgotten, true) {
                 tracing::warn!(
                     "the server does not end subscriptions fast enough; it keeps some that the client no longer uses"
@@ -198,8 +200,8 @@ impl Subscriptions {
         if std::mem::replace(&mut resource.is_leaving, true) {
             return false;
         }
-        table.leaving_bytes += uri.len() + OVERHEAD_BYTES;
-        table.leaving.push_back(Arc::clone(uri));
+        table.unsubscribe_queue_bytes += uri.len() + OVERHEAD_BYTES;
+        table.unsubscribe_queue.push_back(Arc::clone(uri));
         table.forget();
         let needs_worker = table.workers < MAX_ENDING;
         table.workers += usize::from(needs_worker);
@@ -209,7 +211,7 @@ impl Subscriptions {
     /// Returns the next resource from which a task must unsubscribe. After `None`, the task ends.
     pub(crate) fn next_leaving(self: &Arc<Self>) -> Option<Unsubscribing> {
         let mut table = lock(&self.table);
-        while let Some(uri) = table.pop_leaving() {
+        while let Some(uri) = table.pop_unsubscribe() {
             let resource = table.resources.get(&uri);
             if resource.is_none_or(|resource| resource.readers.is_empty()) {
                 return Some(self.start_ending(&mut table, &uri));
@@ -258,8 +260,8 @@ impl Subscriptions {
         {
             let mut table = lock(&self.table);
             table.resources.clear();
-            table.leaving.clear();
-            table.leaving_bytes = 0;
+            table.unsubscribe_queue.clear();
+            table.unsubscribe_queue_bytes = 0;
         }
         self.ended.notify_waiters();
     }
@@ -288,13 +290,16 @@ mod tests {
         }
         {
             let table = lock(&subscriptions.table);
-            assert!(table.leaving_bytes <= MAX_LEAVING_BYTES);
-            assert_eq!(table.leaving.len(), table.resources.len());
+            assert!(table.unsubscribe_queue_bytes <= MAX_UNSUBSCRIBE_QUEUE_BYTES);
+            assert_eq!(table.unsubscribe_queue.len(), table.resources.len());
             assert!(table.resources.contains_key(&left[4_999]));
             assert!(!table.resources.contains_key(&left[0]));
         }
         while subscriptions.next_leaving().is_some() {}
         let table = lock(&subscriptions.table);
-        assert_eq!((table.leaving_bytes, table.resources.len()), (0, 0));
+        assert_eq!(
+            (table.unsubscribe_queue_bytes, table.resources.len()),
+            (0, 0)
+        );
     }
 }

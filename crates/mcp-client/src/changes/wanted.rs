@@ -17,7 +17,7 @@ pub(super) struct WantedChanges {
     pub(super) number: u64,
     pub(super) lists: SubscriptionFilter,
     /// The list changes that the server has acknowledged; `None` before it has acknowledged a request.
-    pub(super) honoured: Option<SubscriptionFilter>,
+    pub(super) acknowledged: Option<SubscriptionFilter>,
     pub(super) resources: BTreeMap<Arc<str>, WantedResource>,
     pub(super) is_closed: bool,
     /// Whether the server does not acknowledge the stream, or ends it at once. No other resources are then added.
@@ -122,7 +122,7 @@ impl WantedChanges {
     }
 
     pub(super) fn has_new_lists(&self) -> bool {
-        self.honoured.is_none() && !is_empty(&self.lists)
+        self.acknowledged.is_none() && !is_empty(&self.lists)
     }
 
     /// Returns the requested resources that are new.
@@ -138,7 +138,7 @@ impl WantedChanges {
 
     /// Marks all changes as new, because the server has to accept them again.
     pub(super) fn renew(&mut self) {
-        self.honoured = None;
+        self.acknowledged = None;
         for resource in self.resources.values_mut() {
             if matches!(resource.state, ResourceState::Watched) {
                 resource.state = ResourceState::New;
@@ -148,7 +148,7 @@ impl WantedChanges {
 
     /// Returns the changes that the server has acknowledged.
     pub(super) fn acknowledged(&self) -> Option<SubscriptionFilter> {
-        let mut filter = self.honoured.clone()?;
+        let mut filter = self.acknowledged.clone()?;
         let watched = self.of_state(|state| matches!(state, ResourceState::Watched));
         let watched: Vec<String> = watched.map(|(uri, _)| uri.to_string()).collect();
         filter.resource_subscriptions = (!watched.is_empty()).then_some(watched);
@@ -192,11 +192,11 @@ pub(super) fn is_empty(lists: &SubscriptionFilter) -> bool {
 pub(super) fn missing<'a>(
     asked: &'a RequestedChanges,
     watched: &[Arc<str>],
-    honoured: &SubscriptionFilter,
+    acknowledged: &SubscriptionFilter,
 ) -> Vec<&'a str> {
     let lists = list_flags(&asked.lists)
         .into_iter()
-        .zip(list_flags(honoured));
+        .zip(list_flags(acknowledged));
     let lists = lists.filter(|((_, is_asked), (_, is_sent))| *is_asked && !is_sent);
     let lists = lists.map(|((name, _), _)| name);
     let resources = asked.resources.iter().filter(|uri| !watched.contains(uri));

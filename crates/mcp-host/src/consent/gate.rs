@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use mcp_client::types::{CompletionReference, Tool};
+use mcp_client::types::{CompletionReference, Prompt, Tool};
 use mcp_client::{CallToolResult, Transport, TransportError, json_hash, tool_hash};
 use mcp_protocol::{BoxFuture, lock};
 use serde::Serialize;
@@ -251,43 +251,24 @@ impl ServerGate {
 
     async fn fetch(&self, item: &Item<'_>) -> Result<(), String> {
         let kind = item.kind();
-        let (pending, action) = match item {
+        match item {
             Item::Completion {
                 reference: CompletionReference::Unknown(_),
-            } => {
-                return Err("its reference is neither a prompt nor a resource template".to_owned());
-            }
+            } => Err("its reference is neither a prompt nor a resource template".to_owned()),
             // A person types the text, and sees the values.
             Item::Completion { .. } => {
-                return match self.is_denied_by_rule(kind) {
-                    true => Err(DENIED_BY_RULE.to_owned()),
-                    false => Ok(()),
-                };
+                if !self.is_denied_by_rule(kind) {
+                    return Ok(());
+                }
+                let name = plain_url(item.name());
+                self.refuse(kind, Basis::Rule, json!({ "name": name }));
+                Err(DENIED_BY_RULE.to_owned())
             }
             Item::Prompt {
                 name,
                 prompt,
                 arguments,
-            } => {
-                let values = arguments.iter();
-                let values = values.map(|(name, value)| (name.clone(), value.as_str().into()));
-                let values = Value::Object(values.collect());
-                let redact = |audit: &AuditLog| audit.redact(&values, &Map::new());
-                let definition = prompt.map(serde_json::to_value).and_then(Result::ok);
-                let pending = Pending {
-                    kind,
-                    name,
-                    tool: None,
-                    can_leak: prompt.is_none() || !arguments.is_empty(),
-                    definition: json_hash(&definition.unwrap_or_default()),
-                    details: json!({ "arguments": self.gate.audit.as_ref().map(redact) }),
-                };
-                let action = ConsentAction::GetPrompt {
-                    name: (*name).to_owned(),
-                    arguments: arguments.to_vec(),
-                };
-                (pending, action)
-            }
+            } => self.get_prompt(name, *prompt, arguments).await,
             Item::Resource { uri, is_listed } => {
                 let pending = Pending {
                     kind,
@@ -297,13 +278,38 @@ impl ServerGate {
                     definition: json_hash(&json!(uri)),
                     details: json!({ "name": plain_url(uri) }),
                 };
-                let action = ConsentAction::ReadResource {
-                    uri: (*uri).to_owned(),
-                };
-                (pending, action)
+                let uri = (*uri).to_owned();
+                let describe = |_| ConsentAction::ReadResource { uri };
+                self.decide(pending, describe, || {}).await
             }
+        }
+    }
+
+    async fn get_prompt(
+        &self,
+        name: &str,
+        prompt: Option<&Prompt>,
+        arguments: &[(String, String)],
+    ) -> Result<(), String> {
+        let values = arguments.iter();
+        let values = values.map(|(name, value)| (name.clone(), value.as_str().into()));
+        let values = Value::Object(values.collect());
+        let redact = |audit: &AuditLog| audit.redact(&values, &Map::new());
+        let definition = prompt.map(serde_json::to_value).and_then(Result::ok);
+        let pending = Pending {
+            kind: ActionKind::Prompt,
+            name,
+            tool: None,
+            can_leak: prompt.is_none() || !arguments.is_empty(),
+            definition: json_hash(&definition.unwrap_or_default()),
+            details: json!({ "arguments": self.gate.audit.as_ref().map(redact) }),
         };
-        self.decide(pending, |_| action, || {}).await
+        let describe = |is_changed| ConsentAction::GetPrompt {
+            name: name.to_owned(),
+            arguments: arguments.to_vec(),
+            is_changed,
+        };
+        self.decide(pending, describe, || {}).await
     }
 
     /// Writes the outcome of an action. If the log cannot be written, later actions are denied.
@@ -437,14 +443,18 @@ impl Permission for ServerGate {
         Box::pin(self.fetch(item))
     }
 
+    fn received(&self) {
+        self.mark_untrusted();
+    }
+
     fn fetched(&self, item: &Item<'_>, started: Instant, is_ok: bool) {
+        // Error messages can also contain text of the server.
+        self.mark_untrusted();
         let name = match item {
             Item::Prompt { name, .. } => name,
             Item::Resource { uri, .. } => plain_url(uri),
             Item::Completion { .. } => return,
         };
-        // Error messages can also contain text of the server.
-        self.mark_untrusted();
         let outcome = if is_ok { "ok" } else { "failed" };
         self.write_result(item.kind(), name, outcome, started);
     }

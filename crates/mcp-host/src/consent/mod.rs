@@ -11,10 +11,7 @@ mod policy;
 mod redact;
 mod request;
 
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
-
+pub use crate::action_kind::ActionKind;
 pub use approvals::{Approval, ApprovalFile, ApprovalKey, ApprovalStore};
 pub use audit::AuditLog;
 pub(crate) use flow::UntrustedSources;
@@ -71,45 +68,4 @@ pub enum Decision {
     /// The action is allowed until the definition changes, also for later hosts with the same
     /// [`ApprovalStore`]. Without a store, this is the same as [`AllowUntilExit`](Self::AllowUntilExit).
     AllowAlways,
-}
-
-/// The kind of an action that needs consent: a name in [policies](Policy), [approvals](ApprovalKey) and
-/// the [audit log](AuditLog).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub enum ActionKind {
-    /// Starting a server or connecting to its URL.
-    Connect,
-    /// A call of a tool.
-    CallTool,
-    /// A sampling request of a server, before the model receives it. [`AllowUntilExit`](Decision::AllowUntilExit) and
-    /// [`AllowAlways`](Decision::AllowAlways) allow all later sampling requests of this server.
-    SamplingRequest,
-    /// The result of a sampling request, before the server receives it. [`AllowUntilExit`](Decision::AllowUntilExit) and
-    /// [`AllowAlways`](Decision::AllowAlways) allow all later results for this server.
-    SamplingResult,
-    /// A form of a server. The form is shown unless a rule denies it, because the form itself asks for consent.
-    ElicitForm,
-    /// A URL that a server asks the user to open. The request is shown unless a rule denies it.
-    ElicitUrl,
-    /// A prompt that the host gets from a server. It is allowed if no rule denies it, because a person has chosen it.
-    Prompt,
-    /// A resource that the host reads or watches. It is allowed if no rule denies it, because a person or the application has chosen it.
-    Resource,
-}
-
-impl fmt::Display for ActionKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Connect => "connect",
-            Self::CallTool => "callTool",
-            Self::SamplingRequest => "samplingRequest",
-            Self::SamplingResult => "samplingResult",
-            Self::ElicitForm => "elicitForm",
-            Self::ElicitUrl => "elicitUrl",
-            Self::Prompt => "prompt",
-            Self::Resource => "resource",
-        })
-    }
 }

@@ -79,6 +79,8 @@ pub enum ConsentAction {
         name: String,
         /// The arguments, as they are sent.
         arguments: Vec<(String, String)>,
+        /// Whether only an earlier definition of the prompt was approved.
+        is_changed: bool,
     },
     /// The application reads or watches a resource.
     #[non_exhaustive]
@@ -145,16 +147,7 @@ impl fmt::Display for ConsentRequest {
                     )?;
                 }
             }
-            ConsentAction::GetPrompt { name, arguments } => {
-                write!(text, "use the prompt {name:?} of the server {server:?}")?;
-                let values = arguments.iter();
-                let values: Vec<_> = values
-                    .map(|(name, value)| format!("{name:?}: {value:?}"))
-                    .collect();
-                if !values.is_empty() {
-                    write!(text, " with {{{}}}", values.join(", "))?;
-                }
-            }
+            ConsentAction::GetPrompt { .. } => self.write_prompt(&mut text)?,
             ConsentAction::ReadResource { uri } => {
                 write!(text, "read the resource {uri:?} of the server {server:?}")?;
             }
@@ -186,6 +179,27 @@ impl fmt::Display for ConsentRequest {
 }
 
 impl ConsentRequest {
+    fn write_prompt(&self, text: &mut String) -> fmt::Result {
+        let ConsentAction::GetPrompt {
+            name,
+            arguments,
+            is_changed,
+        } = &self.action
+        else {
+            return Ok(());
+        };
+        write!(
+            text,
+            "use the prompt {name:?} of the server {:?}",
+            self.server
+        )?;
+        write_arguments(text, arguments)?;
+        if *is_changed {
+            text.push_str("\nThe definition differs from the one that was approved before.");
+        }
+        Ok(())
+    }
+
     fn write_connect(&self, text: &mut String) -> fmt::Result {
         let ConsentAction::Connect {
             config,
@@ -228,6 +242,17 @@ impl ConsentRequest {
             text.push_str("\nThis differs from what was approved before.");
         }
         Ok(())
+    }
+}
+
+fn write_arguments(text: &mut String, arguments: &[(String, String)]) -> fmt::Result {
+    let values = arguments.iter();
+    let values: Vec<_> = values
+        .map(|(name, value)| format!("{name:?}: {value:?}"))
+        .collect();
+    match values.is_empty() {
+        true => Ok(()),
+        false => write!(text, " with {{{}}}", values.join(", ")),
     }
 }
 

@@ -124,6 +124,10 @@ impl Host {
         let prompt = prompts.iter().find(|prompt| prompt.name == name);
         let found = prompt.and_then(|prompt| Some((self.server(&prompt.server)?, &prompt.prompt)));
         let Some((server, prompt)) = found else {
+            let rest = name.strip_prefix("mcp__").unwrap_or(name);
+            if let Some(error) = self.unavailable(rest) {
+                return Err(error);
+            }
             let names = prompts.iter().map(|prompt| prompt.name.as_str());
             return Err(HostError::UnknownPrompt {
                 name: name.to_owned(),

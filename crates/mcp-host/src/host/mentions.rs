@@ -29,6 +29,8 @@ pub enum Mention {
     },
 }
 
+/// Maximum number of listed URIs with spaces that are compared with a text.
+const MAX_SPACED: usize = 1_000;
 /// Maximum number of mentions in a text.
 const MAX_MENTIONS: usize = 100;
 
@@ -37,9 +39,9 @@ impl Host {
     ///
     /// A prompt is a command at the beginning, such as `/mcp__git__commit fix the typo`, with the [name](super::HostPrompt::name) of a known
     /// prompt. A resource is `@server:uri` at the beginning of a word, with the name of a server of this host; see
-    /// [`HostResource::name`](super::HostResource::name). Its URI is the longest one in the server's list with which the text goes on, such as
-    /// `@git:file:///a b.txt`. Without such a URI, the URI ends before the next white space, or before punctuation and brackets at the end of
-    /// the word.
+    /// [`HostResource::name`](super::HostResource::name). Its URI ends before the next white space, or before punctuation and brackets at the
+    /// end of the word. If the text goes on with a URI with spaces that the server lists, such as `@git:file:///a b.txt`, the longest of these
+    /// is meant.
     pub fn mentions(&self, text: &str) -> Vec<Mention> {
         let mut mentions = Vec::new();
         if let Some(command) = text.trim_start().strip_prefix('/') {
@@ -53,8 +55,12 @@ impl Host {
                 });
             }
         }
-        let mut resources: Vec<String> = self.resources().into_iter().map(|one| one.name).collect();
-        resources.sort_by_key(|name| std::cmp::Reverse(name.len()));
+        let spaced = self.resources().into_iter().map(|one| one.name);
+        let mut spaced: Vec<String> = spaced
+            .filter(|name| is_spaced(name))
+            .take(MAX_SPACED)
+            .collect();
+        spaced.sort_by_key(|name| std::cmp::Reverse(name.len()));
         let servers: Vec<(String, String)> = self
             .servers()
             .iter()
@@ -64,7 +70,7 @@ impl Host {
         while let Some(at) = text[from..].find('@').map(|at| from + at) {
             from = at + 1;
             let is_word = text[..at].chars().next_back().is_none_or(begins_word);
-            let found = is_word.then(|| named(&text[from..], &resources, &servers));
+            let found = is_word.then(|| named(&text[from..], &spaced, &servers));
             let Some((server, uri, length)) = found.flatten() else {
                 continue;
             };
@@ -90,7 +96,7 @@ fn begins_word(before: char) -> bool {
 /// Returns the server, the URI and the length of the name with which a text begins.
 fn named(
     text: &str,
-    resources: &[String],
+    spaced: &[String],
     servers: &[(String, String)],
 ) -> Option<(String, String, usize)> {
     let (inner, quotes) = match text.strip_prefix('"') {
@@ -103,20 +109,22 @@ fn named(
     let uri = &inner[prefix.len()..];
     let end = match quotes {
         0 => {
-            let listed = resources.iter().filter(|name| name.starts_with(prefix));
             let ends = |name: &&String| {
                 let rest = inner.strip_prefix(name.as_str());
                 rest.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
             };
-            match listed.into_iter().find(ends) {
-                Some(name) => name.len() - prefix.len(),
-                None => word_end(uri),
-            }
+            let listed = spaced.iter().find(ends);
+            listed.map_or_else(|| word_end(uri), |name| name.len() - prefix.len())
         }
         _ => uri.len(),
     };
     let uri = &uri[..end];
     (!uri.is_empty()).then(|| (server.clone(), uri.to_owned(), prefix.len() + end + quotes))
+}
+
+/// Returns whether a name has spaces, so that a text does not show where it ends. A name with `@` could hide that of another resource.
+fn is_spaced(name: &str) -> bool {
+    name.contains(' ') && !name.contains(|c: char| c == '@' || c != ' ' && c.is_whitespace())
 }
 
 /// Returns the end of the first word, without punctuation and closing brackets at its end.

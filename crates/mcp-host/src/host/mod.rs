@@ -12,11 +12,13 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
 
 use mcp_client::types::Tool;
 use mcp_client::{CallToolResult, ClientBuilder};
 use mcp_protocol::{read_lock, write_lock};
 use serde_json::Value;
+use tokio::time::{Instant, timeout_at};
 
 pub use builder::HostBuilder;
 pub use items::{HostPrompt, HostResource, HostResourceTemplate};
@@ -31,6 +33,8 @@ use crate::error::HostError;
 use crate::supervise::{ServerState, SupervisedClient};
 use starter::{Origin, Server, Starter};
 
+/// How long [`Host::settled`] waits for the lists of connected servers.
+const MAX_LIST_WAIT: Duration = Duration::from_secs(5);
 /// Maximum number of names that the error for an unknown tool proposes.
 const MAX_SIMILAR: usize = 5;
 /// Minimum similarity of a proposed name, from 0 to 1.
@@ -187,19 +191,24 @@ impl Host {
     /// Returns the error for a name that no tool has. If the name has the prefix of a server that is not connected, the error
     /// says that this server is unavailable.
     fn unknown_tool(&self, name: &str, tools: &[HostTool]) -> HostError {
+        self.unavailable(name)
+            .unwrap_or_else(|| HostError::UnknownTool {
+                name: name.to_owned(),
+                similar: most_similar(name, tools.iter().map(|tool| tool.name.as_str())),
+            })
+    }
+
+    /// Returns the error if a name begins like those of a server without a connection.
+    fn unavailable(&self, name: &str) -> Option<HostError> {
         let is_of = |server: &SupervisedClient| {
             let rest = name.strip_prefix(&*names::allowed(server.name()));
             rest.is_some_and(|rest| rest.starts_with("__")) && server.state() != ServerState::Ready
         };
-        if let Some(server) = self.servers().into_iter().find(is_of) {
-            let state = server.state();
-            let server = server.name().to_owned();
-            return HostError::Unavailable { server, state };
-        }
-        HostError::UnknownTool {
-            name: name.to_owned(),
-            similar: most_similar(name, tools.iter().map(|tool| tool.name.as_str())),
-        }
+        let server = self.servers().into_iter().find(is_of)?;
+        Some(HostError::Unavailable {
+            server: server.name().to_owned(),
+            state: server.state(),
+        })
     }
 
     /// Returns the log messages of all servers, if the host collects them ([`HostBuilder::logs`]).
@@ -232,8 +241,8 @@ impl Host {
         roots.map(|roots| roots.change(change)).is_some()
     }
 
-    /// Completes when no server is starting or needs consent: each one is connected and was asked for its lists, or is off, has failed or
-    /// waits for a restart.
+    /// Completes when no server is starting or needs consent: each one is connected, or is off, has failed or
+    /// waits for a restart. Waits up to 5 s more for lists that connected servers have not returned.
     pub async fn settled(&self) {
         for server in self.servers() {
             server
@@ -241,7 +250,11 @@ impl Host {
                     !matches!(state, ServerState::Starting | ServerState::NeedsConsent)
                 })
                 .await;
-            server.listed_once().await;
+        }
+        // A server that does not list its prompts or resources delays nothing else.
+        let end = Instant::now() + MAX_LIST_WAIT;
+        for server in self.servers() {
+            let _ = timeout_at(end, server.listed_once()).await;
         }
     }
 

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
+use crate::text::is_hidden;
+
 /// Longest name that all model APIs accept.
 const MAX_LENGTH: usize = 64;
 /// Length of `_` and eight hexadecimal digits.
@@ -42,7 +44,7 @@ pub(super) fn prompt_name(server: &str, prompt: &str) -> String {
 /// Returns the name of a resource for a person: `server:uri`. In the name of the server, colons, spaces and other characters that are not
 /// part of a word are escaped as in a URI, so that the first colon is its end.
 pub(super) fn resource_name(server: &str, uri: &str) -> String {
-    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let is_part = |c: char| (c.is_alphanumeric() || matches!(c, '_' | '-' | '.')) && !is_hidden(c);
     let mut name = String::with_capacity(server.len() + 1 + uri.len());
     for c in server.chars() {
         if is_part(c) {
@@ -120,6 +122,7 @@ mod tests {
     fn the_first_colon_of_a_resource_name_is_the_end_of_its_server() {
         assert_eq!(resource_name("git", "file:///a b"), "git:file:///a b");
         assert_eq!(resource_name("a:b c%é", "x:1"), "a%3Ab%20c%25é:x:1");
+        assert_eq!(resource_name("git\u{3164}", "x"), "git%E3%85%A4:x");
         assert_ne!(resource_name("a", "b:c"), resource_name("a:b", "c"));
         assert_eq!(prompt_name("git", "commit"), "mcp__git__commit");
     }

@@ -1,11 +1,13 @@
 //! The lists of a server, and the cache that has them before the server is started.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Read};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use data_encoding::HEXLOWER;
+use mcp_protocol::lock;
 use mcp_types::{Prompt, Resource, ResourceTemplate, Tool};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -138,11 +140,17 @@ impl ListCache {
 pub(super) struct ServerCache {
     cache: ListCache,
     key: String,
+    /// The number of the newest stored list of each kind.
+    newest: Arc<Mutex<HashMap<&'static str, u64>>>,
 }
 
 impl ServerCache {
     pub(super) fn new(cache: ListCache, key: String) -> Self {
-        Self { cache, key }
+        Self {
+            cache,
+            key,
+            newest: Arc::default(),
+        }
     }
 
     fn path(&self, kind: &str) -> PathBuf {
@@ -166,8 +174,19 @@ impl ServerCache {
         Some(cached.items)
     }
 
-    /// Replaces the stored list, or removes it if it is empty. Blocks.
-    pub(super) fn store<T: Serialize>(&self, kind: &str, items: &[Arc<T>]) -> io::Result<()> {
+    /// Replaces the stored list, or removes it if it is empty. Does nothing if a list of this kind with a greater number was stored. Blocks.
+    pub(super) fn store<T: Serialize>(
+        &self,
+        kind: &'static str,
+        number: u64,
+        items: &[Arc<T>],
+    ) -> io::Result<()> {
+        let mut newest = lock(&self.newest);
+        let newest = newest.entry(kind).or_default();
+        if *newest > number {
+            return Ok(());
+        }
+        *newest = number;
         let path = self.path(kind);
         if items.is_empty() {
             return match fs::remove_file(path) {

@@ -10,7 +10,6 @@ mod permission;
 mod restart;
 mod state;
 mod stderr;
-mod subscription;
 mod task;
 
 use std::fmt;
@@ -28,15 +27,15 @@ use tokio::time::timeout;
 pub use builder::SupervisedBuilder;
 pub use catalog::{ItemList, ListCache};
 pub use connector::Connector;
+pub use items::subscription::{ResourceChange, ResourceSubscription};
 use nesting::RunningCalls;
 pub(crate) use permission::{Item, Permission};
 pub use restart::RestartPolicy;
 pub use state::ServerState;
 pub use stderr::StderrLog;
-pub use subscription::{ResourceChange, ResourceSubscription};
 use task::{Goal, Published};
 
-use crate::consent::ActionKind;
+use crate::action_kind::ActionKind;
 use crate::error::HostError;
 
 /// A client of one server that is connected again when its connection ends. Cloning returns another
@@ -164,10 +163,16 @@ impl SupervisedClient {
         };
         match timeout(self.0.wait_timeout, connected).await {
             Ok(Some(client)) => Ok((client, clients)),
-            Ok(None) | Err(_) => Err(HostError::Unavailable {
-                server: self.name().to_owned(),
-                state: self.state(),
-            }),
+            Ok(None) | Err(_) => {
+                // The state can contain text of the server.
+                if let Some(permission) = &self.0.permission {
+                    permission.received();
+                }
+                Err(HostError::Unavailable {
+                    server: self.name().to_owned(),
+                    state: self.state(),
+                })
+            }
         }
     }
 

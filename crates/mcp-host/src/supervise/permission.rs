@@ -8,7 +8,7 @@ use mcp_client::types::{CompletionReference, Prompt, Tool};
 use mcp_protocol::BoxFuture;
 use serde_json::Value;
 
-use crate::consent::ActionKind;
+use crate::action_kind::ActionKind;
 
 /// A prompt or resource that the host requests from a server.
 pub(crate) enum Item<'a> {
@@ -65,6 +65,9 @@ pub(crate) trait Permission: Send + Sync + 'static {
         tool: &'a Arc<Tool>,
         arguments: &'a Value,
     ) -> BoxFuture<'a, Result<(), String>>;
+
+    /// Notes that the application has received text of the server. Must be called before a model can get it.
+    fn received(&self);
 
     /// Decides about a prompt or a resource.
     fn fetch<'a>(&'a self, item: &'a Item<'a>) -> BoxFuture<'a, Result<(), String>>;

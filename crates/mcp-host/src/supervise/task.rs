@@ -236,7 +236,7 @@ async fn keep_listed(
     };
     let failed = |failure: Option<String>| {
         if let Some(reason) = failure {
-            tracing::warn!(reason, "a list of a server is out of date");
+            tracing::warn!(reason, "a list of a server is not up to date");
         }
     };
     let (never, ..) = tokio::join!(
@@ -289,18 +289,22 @@ impl Keeper<'_> {
         listed: impl Fn(Option<String>),
     ) -> Infallible
     where
-        T: Serialize + Send + Sync + 'static,
+        T: Serialize + PartialEq + Send + Sync + 'static,
         F: IntoFuture<Output = Result<Vec<T>, Error>>,
     {
-        let (mut failures, mut is_first) = (0_u32, true);
+        let (mut failures, mut is_first, mut number) = (0_u32, true, 0_u64);
         loop {
             let requested = self.request(kind, request()).await;
             let is_listed = requested.is_ok();
             match requested {
                 Ok(items) => {
                     let items = ItemList::fresh(items);
+                    let is_known = list.borrow().items == items.items;
                     list.send_replace(items.clone());
-                    self.store(kind, items);
+                    if !is_known {
+                        number += 1;
+                        self.store(kind, number, items);
+                    }
                     listed(None);
                 }
                 Err(reason) => {
@@ -358,12 +362,17 @@ impl Keeper<'_> {
         }
     }
 
-    fn store<T: Serialize + Send + Sync + 'static>(&self, kind: &'static str, list: ItemList<T>) {
+    fn store<T: Serialize + Send + Sync + 'static>(
+        &self,
+        kind: &'static str,
+        number: u64,
+        list: ItemList<T>,
+    ) {
         let Some(cache) = self.settings.cache.clone() else {
             return;
         };
         tokio::task::spawn_blocking(move || {
-            if let Err(error) = cache.store(kind, &list.items) {
+            if let Err(error) = cache.store(kind, number, &list.items) {
                 tracing::warn!(%error, "a list of a server cannot be cached");
             }
         });

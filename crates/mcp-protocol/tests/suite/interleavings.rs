@@ -98,7 +98,7 @@ proptest! {
 
     // proves: CANC-014
     #[test]
-    fn every_call_ends_once_and_nothing_stays(ops in prop::collection::vec(op(), 1..80)) {
+    fn every_call_ends_once_and_leaves_no_state(ops in prop::collection::vec(op(), 1..80)) {
         let hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(|_| ()));
         let mut pair = Pair::new(MuxLimits::default().with_incoming(5));

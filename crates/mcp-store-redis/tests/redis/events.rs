@@ -194,22 +194,28 @@ async fn nothing_is_stored_behind_the_last_event_of_a_stream() {
     for sequence in 1..=20 {
         append(&interrupted, key(1), sequence, 10).await.unwrap();
     }
+    let append_last = async |sequence| match events.append_last(key(1), sequence, "last".into()) {
+        Durability::Pending(stored) => stored.await.map_err(|error| error.to_string()),
+        durability => panic!("{durability:?}"),
+    };
+    // The endpoint has stored more than this process has read.
+    let error = append_last(20).await.unwrap_err();
+    assert!(error.contains("CONTINUED"), "{error}");
     for _ in 0..2 {
-        let Durability::Pending(stored) = events.append_last(key(1), 21, "last".into()) else {
-            panic!("Redis needs time");
-        };
-        stored.await.unwrap();
+        append_last(21).await.unwrap();
     }
     for sequence in 21..=30 {
         append(&interrupted, key(1), sequence, 10).await.unwrap();
     }
-    let replayed = |after| events.replay(key(1), after, usize::MAX);
-    let Replay::Events(kept) = replayed(3).await.unwrap() else {
-        panic!("all events are stored");
-    };
-    assert_eq!((kept.len(), &kept[17][..]), (18, &b"last"[..]));
-    let Replay::Events(kept) = replayed(21).await.unwrap() else {
-        panic!("the client has the last event");
-    };
-    assert!(kept.is_empty());
+    // Whatever the client has received from the interrupted process.
+    for (after, count) in [(3, 18), (20, 1), (21, 1), (30, 1)] {
+        let replay = events.replay(key(1), after, usize::MAX).await.unwrap();
+        let Replay::Ended(kept) = replay else {
+            panic!("{after}: {replay:?}");
+        };
+        assert_eq!((kept.len(), &kept[count - 1][..]), (count, &b"last"[..]));
+    }
+    // In parts.
+    let part = events.replay(key(1), 10, 40).await.unwrap();
+    assert_eq!(part, Replay::Events(vec![vec![b'x'; 10].into(); 4]));
 }

@@ -223,7 +223,7 @@ async fn a_killed_redis_with_an_append_only_file_keeps_the_sessions() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_killed_redis_without_a_file_loses_the_sessions_and_nothing_is_invented() {
+async fn sessions_are_lost_if_a_redis_without_persistence_is_killed() {
     let Some(mut redis) = Redis::start("memory", &[]).await else {
         return;
     };

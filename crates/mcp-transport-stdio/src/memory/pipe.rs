@@ -144,7 +144,7 @@ mod tests {
 
     /// Each end waits for the other end in a separate task, and is woken.
     #[tokio::test]
-    async fn every_byte_arrives_however_small_the_pipe_is() {
+    async fn a_small_pipe_delivers_every_byte() {
         for capacity in [0, 1, 7, 64, 4_096] {
             let (mut reader, mut writer) = pipe(capacity);
             let sent: Vec<u8> = (0..1_000_u32).map(|n| n.to_le_bytes()[0]).collect();

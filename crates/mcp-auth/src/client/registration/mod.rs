@@ -126,7 +126,7 @@ pub(crate) struct Registration {
     /// Whether the authorization server did not respond to the last authorization request of this client. The authorization
     /// server may have forgotten the client.
     #[serde(default)]
-    pub(crate) is_doubtful: bool,
+    pub(crate) is_unanswered: bool,
 }
 
 impl Registration {
@@ -141,7 +141,7 @@ impl Registration {
             redirect_uri: None,
             scopes: None,
             expires_at: None,
-            is_doubtful: false,
+            is_unanswered: false,
         }
     }
 
@@ -173,7 +173,7 @@ impl Registration {
 
     pub(crate) fn is_usable(&self, redirect_uri: &str, scopes: &Scopes, now: u64) -> bool {
         let registered = self.scopes.as_ref();
-        !self.is_doubtful
+        !self.is_unanswered
             && self.redirect_uri.as_deref() == Some(redirect_uri)
             && registered.is_none_or(|registered| registered.contains_all(scopes))
             && self.expires_at.is_none_or(|end| now < end)

@@ -125,7 +125,7 @@ pub(crate) async fn register(
         // A server that restricted the scopes will do so again.
         scopes: registered.has_scope.then(|| scopes.clone()),
         expires_at: (expires > 0).then_some(expires),
-        is_doubtful: false,
+        is_unanswered: false,
     })
 }
 

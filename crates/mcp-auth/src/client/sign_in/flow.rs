@@ -178,7 +178,7 @@ impl Inner {
             // Until the callback arrives: the page may say that it does not know the client, and the
             // client is not notified. The next sign-in then registers again.
             let client = Registration {
-                is_doubtful: true,
+                is_unanswered: true,
                 ..client
             };
             self.save_client(&client).await?;
@@ -233,9 +233,9 @@ impl Inner {
                  page reported an unknown client, sign in again: the client then registers again"
             ))
         })??;
-        if client.is_doubtful {
+        if client.is_unanswered {
             let known = Registration {
-                is_doubtful: false,
+                is_unanswered: false,
                 ..client.clone()
             };
             self.save_client(&known).await?;

@@ -47,11 +47,11 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// to this time.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum time for which no request is forwarded to an endpoint that has not responded in time.
-const SILENCE: Duration = Duration::from_secs(30);
+const UNRESPONSIVE_TIME: Duration = Duration::from_secs(30);
 /// Interval of the requests that find out whether such an endpoint responds again, and their time limit.
 const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum number of recorded endpoints that have not responded in time.
-const MAX_SILENT: usize = 64;
+const MAX_UNRESPONSIVE: usize = 64;
 /// Maximum number of consecutive missing keep-alive comments of another endpoint.
 const MISSING_COMMENTS: u32 = 3;
 
@@ -116,7 +116,7 @@ impl Forwarder {
     /// Returns the endpoints that have not responded in time recently, so that their sessions are claimed at once.
     pub(crate) fn silent(&self) -> Vec<Uri> {
         let mut silent = lock(&self.silent);
-        silent.retain(|(_, since)| since.elapsed() < SILENCE);
+        silent.retain(|(_, since)| since.elapsed() < UNRESPONSIVE_TIME);
         silent.iter().map(|(address, _)| address.clone()).collect()
     }
 
@@ -125,7 +125,7 @@ impl Forwarder {
         let count = silent.len();
         silent.retain(|(known, _)| *known != address);
         let is_new = silent.len() == count;
-        if silent.len() >= MAX_SILENT {
+        if silent.len() >= MAX_UNRESPONSIVE {
             silent.remove(0);
         }
         silent.push((address.clone(), Instant::now()));
@@ -215,7 +215,7 @@ async fn wait_for_response(
         sleep(PROBE_INTERVAL).await;
         let is_silent = lock(&silent)
             .iter()
-            .any(|(known, since)| *known == address && since.elapsed() < SILENCE);
+            .any(|(known, since)| *known == address && since.elapsed() < UNRESPONSIVE_TIME);
         if !is_silent {
             return;
         }

@@ -137,7 +137,7 @@ impl StoreClient {
             tracing::warn!(
                 omitted,
                 "a stored session is not continued, because its record was not signed with the state keys of this server; use the \
-                 same keys in all processes, and keep old keys with StateKeys::with_previous"
+                 same keys in all processes, and keep old keys as previous ones"
             );
         }
         is_authentic

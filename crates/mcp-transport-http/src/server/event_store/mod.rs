@@ -51,7 +51,8 @@ pub trait EventStore: fmt::Debug + Send + Sync + 'static {
     fn append(&self, key: StreamKey, sequence: u64, event: Bytes) -> Durability;
 
     /// Stores the last event of a stream whose endpoint has ended. A store that [several endpoints share](Self::is_shared) should ignore what
-    /// is appended to the stream afterwards, so that a stream has one response even if its endpoint was only interrupted. Default: as
+    /// is appended to the stream afterwards, and fail if an event with this number is stored already, so that a stream has one response even
+    /// if its endpoint was only interrupted. An event that was not stored when the future fails must not be stored later. Default: as
     /// [`append`](Self::append).
     fn append_last(&self, key: StreamKey, sequence: u64, event: Bytes) -> Durability {
         self.append(key, sequence, event)
@@ -118,6 +119,8 @@ impl fmt::Debug for Durability {
 pub enum Replay {
     /// The next events that the client missed, oldest first and without gaps; empty if it has missed none.
     Events(Vec<Bytes>),
+    /// The same, and the stream ends with the last of them ([`EventStore::append_last`]), whatever their number is.
+    Ended(Vec<Bytes>),
     /// Some of the missed events were dropped.
     Gone,
 }
@@ -127,6 +130,7 @@ impl fmt::Debug for Replay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Events(events) => write!(f, "Events({})", events.len()),
+            Self::Ended(events) => write!(f, "Ended({})", events.len()),
             Self::Gone => f.write_str("Gone"),
         }
     }

@@ -20,6 +20,9 @@ use crate::server::stream::SessionIdentity;
 use crate::server::stream::event_id::EventId;
 use crate::server::stream::frames;
 
+/// How often an endpoint tries to end a call that another one may continue.
+const MAX_ATTEMPTS: u32 = 3;
+
 impl EndpointState {
     /// Opens the standalone stream of a session, or resumes the stream that `Last-Event-ID` names.
     pub(crate) async fn listen(
@@ -99,6 +102,12 @@ impl EndpointState {
             let kept = kept.await?.filter(|kept| !kept.is_end()).ok_or_else(gone)?;
             return Ok(OpenedStream::new(StreamBody::ended(session), 0, Some(kept)));
         };
+        // If events are gone, the connection that has the stream keeps it.
+        let missing = stream.count_after(id.sequence);
+        if missing > 0 {
+            let kept = self.replay(session, id.stream, id.sequence, missing);
+            kept.await?.ok_or_else(gone)?;
+        }
         let (reader, after, missing) = stream.attach(Some(id.sequence));
         let body = StreamBody::new(session, stream, reader);
         let kept = match missing {
@@ -179,23 +188,35 @@ impl EndpointState {
         let is_response =
             |event: &Bytes| frames::is_response(event, &self.options.request_limits.message);
         let rest = KeptCall::read(store, key, id.sequence, is_response).await?;
-        if !rest.is_some_and(|rest| rest.is_answered) {
+        let mut is_answered = rest.is_some_and(|rest| rest.is_answered);
+        for attempt in 1.. {
+            if is_answered {
+                break;
+            }
             // The first event has the ids of the requests.
             let kept = KeptCall::read(store, key, 0, is_response).await?;
             let kept =
                 kept.and_then(|kept| Some((kept.requests?, kept.sequence, kept.is_answered)));
-            let (requests, last, is_answered) = kept.ok_or_else(|| {
+            let (requests, last, has_response) = kept.ok_or_else(|| {
                 Refusal::bad_request(
                     "the process that ran the call has ended, and the first event of the call is no longer stored; send the request again",
                 )
             })?;
-            if !is_answered {
-                let sequence = last + 1;
-                let event = unanswered(EventId { sequence, ..id }, earlier.tag, &requests);
-                if let Durability::Pending(stored) = store.append_last(key, sequence, event) {
-                    stored.await.map_err(|error| unreadable(&error))?;
-                }
+            is_answered = has_response;
+            if is_answered {
+                break;
             }
+            let sequence = last + 1;
+            let event = unanswered(EventId { sequence, ..id }, earlier.tag, &requests);
+            is_answered = match store.append_last(key, sequence, event) {
+                Durability::Pending(stored) => match stored.await {
+                    Ok(()) => true,
+                    // The endpoint of the call may have stored more in the meantime.
+                    Err(_) if attempt < MAX_ATTEMPTS => false,
+                    Err(error) => return Err(unreadable(&error)),
+                },
+                Durability::Immediate => true,
+            };
         }
         // The endpoint of the call may have stored its response in the meantime, which then counts.
         let kept = Replayed::read(store, key, id.sequence, ALL).await;
@@ -270,22 +291,29 @@ impl KeptCall {
         loop {
             let after = kept.as_ref().map_or(after, |kept| kept.sequence);
             let part = store.replay(key, after, PART_BYTES).await;
-            let Replay::Events(part) = part.map_err(|error| unreadable(&error))? else {
-                return Ok(None);
+            let (part, is_ended) = match part.map_err(|error| unreadable(&error))? {
+                Replay::Events(part) => (part, false),
+                Replay::Ended(part) => (part, true),
+                Replay::Gone => return Ok(None),
             };
             let (Some(first), Some(last)) = (part.first(), part.last()) else {
                 return Ok(kept);
             };
             let requests = match kept {
                 Some(kept) => kept.requests,
-                // Longer ids are not those of a client that reads its responses.
-                None => frames::parse_requests(first).filter(|_| first.len() <= PART_BYTES),
+                None => frames::parse_requests(first).filter(|ids| {
+                    let sizes = ids.iter().map(|id| id.to_string().len());
+                    sizes.sum::<usize>() <= PART_BYTES
+                }),
             };
             kept = Some(Self {
                 requests,
                 is_answered: is_response(last),
                 sequence: after + part.len() as u64,
             });
+            if is_ended {
+                return Ok(kept);
+            }
         }
     }
 }

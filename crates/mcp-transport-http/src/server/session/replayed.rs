@@ -34,7 +34,7 @@ pub(crate) struct Replayed {
     /// The pending read. It is in a mutex, because the body of a response is `Sync`.
     reading: Mutex<Option<Reading>>,
     /// Whether the store may have dropped the events. If so, the stream continues without them, and this is not an error.
-    may_be_gone: bool,
+    may_be_dropped: bool,
 }
 
 impl Replayed {
@@ -47,11 +47,9 @@ impl Replayed {
     ) -> Result<Option<Self>, EventStoreError> {
         let mut replayed = Self::later(store, key, after);
         replayed.left = left;
-        let Replay::Events(events) = store.replay(key, after, PART_BYTES).await? else {
-            return Ok(None);
-        };
-        replayed.may_be_gone = false;
-        Ok(replayed.add(events).then_some(replayed))
+        let part = store.replay(key, after, PART_BYTES).await?;
+        replayed.may_be_dropped = false;
+        Ok(replayed.add(part).then_some(replayed))
     }
 
     /// Creates the replay of all events after the event `after`. If the store has dropped some of them, the replay is empty.
@@ -64,12 +62,24 @@ impl Replayed {
             left: ALL,
             events: VecDeque::new(),
             reading: Mutex::default(),
-            may_be_gone: true,
+            may_be_dropped: true,
         }
     }
 
     /// Adds events that were read. Returns `false` if the store has fewer than `left` events.
-    fn add(&mut self, events: Vec<Bytes>) -> bool {
+    fn add(&mut self, part: Replay) -> bool {
+        let events = match part {
+            Replay::Events(events) => events,
+            Replay::Ended(events) => {
+                self.events.extend(events);
+                self.left = 0;
+                return true;
+            }
+            Replay::Gone => {
+                self.left = 0;
+                return self.may_be_dropped;
+            }
+        };
         if events.is_empty() {
             let is_complete = matches!(self.left, 0 | ALL);
             self.left = 0;
@@ -110,18 +120,12 @@ impl Replayed {
                 *current = None;
                 read
             };
-            let is_found = match read? {
-                Replay::Events(events) => self.add(events),
-                Replay::Gone => {
-                    self.left = 0;
-                    self.may_be_gone
-                }
-            };
-            if !is_found {
+            let part = read?;
+            if !self.add(part) {
                 let reason = "events were dropped while the client received earlier ones";
                 return Poll::Ready(Err(EventStoreError::new(reason)));
             }
-            self.may_be_gone = false;
+            self.may_be_dropped = false;
         }
         memory.charge(&self.events)?;
         Poll::Ready(Ok(self.events.pop_front()))

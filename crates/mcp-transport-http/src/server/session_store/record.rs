@@ -255,9 +255,9 @@ mod tests {
     fn a_record_has_a_limit() {
         let long = "x".repeat(SessionRecord::MAX_BYTES);
         let mut record = SessionRecord::decode(RECORD.as_bytes()).unwrap();
-        record.text = long.as_bytes().into();
-        let error = record.encode().unwrap_err();
-        assert_eq!(error.kind(), SessionStoreErrorKind::Full);
+        record.text = format!("{long}x").into_bytes().into();
+        let kind = record.encode().map_err(|error| error.kind());
+        assert_eq!(kind.err(), Some(SessionStoreErrorKind::Full));
         let record = RECORD.replace("x:1", &long);
         let error = SessionRecord::decode(record.as_bytes()).unwrap_err();
         assert_eq!(error.kind(), SessionStoreErrorKind::Unreadable);

@@ -296,6 +296,11 @@ impl Stream {
         (state.reader, after, state.sequence - after)
     }
 
+    /// Returns the number of events after the event `after`.
+    pub(crate) fn count_after(&self, after: u64) -> u64 {
+        lock(&self.state).sequence.saturating_sub(after)
+    }
+
     /// Records that a connection has taken an event.
     pub(crate) fn mark_taken(&self, sequence: u64) {
         let mut state = lock(&self.state);

@@ -1,5 +1,7 @@
 //! Prompts, resources and completions of a supervised server.
 
+pub(super) mod subscription;
+
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -51,6 +53,15 @@ impl SupervisedClient {
         name: &str,
         arguments: &[(String, String)],
     ) -> Result<GetPromptResult, HostError> {
+        if self.0.permission.is_some() {
+            // An approval is for the definition that the server has now.
+            let listed = async {
+                if self.client().await.is_ok() {
+                    self.listed_once().await;
+                }
+            };
+            let _ = timeout(self.0.wait_timeout, listed).await;
+        }
         let prompts = self.prompts();
         let prompt = prompts.items.iter().find(|prompt| prompt.name == name);
         let item = Item::Prompt {

@@ -4,12 +4,10 @@ use std::fmt;
 use std::time::Duration;
 
 use mcp_client::{Client, Subscription};
-use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
-use super::SupervisedClient;
-use super::state::ServerState;
 use crate::error::HostError;
+use crate::supervise::{ServerState, SupervisedClient};
 
 /// A change of a resource that a [`ResourceSubscription`] watches.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,12 +22,14 @@ pub enum ResourceChange {
 /// How long the end of a connection may follow the end of a subscription.
 const MAX_CLOSING_WAIT: Duration = Duration::from_secs(1);
 
+/// How often a server may refuse the subscription after it was connected again, and the pause after each time.
+const MAX_REFUSALS: u32 = 5;
+const REFUSAL_PAUSE: Duration = Duration::from_secs(1);
+
 /// A stream of the changes of a resource, over all restarts of its server. Dropping it unsubscribes.
 pub struct ResourceSubscription {
     server: SupervisedClient,
     uri: String,
-    /// Changes when the connection of the server has ended or a new one is there.
-    connection: watch::Receiver<Option<Client>>,
     /// The subscription and its client; `None` after the end.
     current: Option<(Subscription, Client)>,
 }
@@ -44,7 +44,6 @@ impl SupervisedClient {
         uri: impl Into<String>,
     ) -> Result<ResourceSubscription, HostError> {
         let uri = uri.into();
-        let connection = self.0.published.client.subscribe();
         let item = self.resource_item(&uri);
         let subscribed = self.fetch(&item, async |client, _| {
             let subscription = client.subscribe(uri.as_str()).await?;
@@ -55,7 +54,6 @@ impl SupervisedClient {
             current: Some(subscribed),
             server: self.clone(),
             uri,
-            connection,
         })
     }
 }
@@ -82,6 +80,9 @@ impl ResourceSubscription {
     pub async fn next(&mut self) -> Option<ResourceChange> {
         let (subscription, client) = self.current.as_mut()?;
         if let Some(uri) = subscription.next().await {
+            if let Some(permission) = &self.server.0.permission {
+                permission.received();
+            }
             return Some(ResourceChange::Updated(uri));
         }
         let subscribed = match timeout(MAX_CLOSING_WAIT, client.closed()).await {
@@ -97,31 +98,37 @@ impl ResourceSubscription {
             .then_some(ResourceChange::Reconnected)
     }
 
-    /// Subscribes on the next connection. The connection that has ended can still be the current one for a moment.
-    async fn subscribe_again(&mut self) -> Option<(Subscription, Client)> {
+    /// Subscribes on the next connection. Another call can go on after a dropped one.
+    async fn subscribe_again(&self) -> Option<(Subscription, Client)> {
+        let is_down =
+            |state: &ServerState| matches!(state, ServerState::Off | ServerState::Failed { .. });
+        let mut refusals = 0;
         loop {
-            self.connection.changed().await.ok()?;
-            self.connection.borrow_and_update();
-            let client = match self.server.client().await {
-                Ok(client) => client,
-                Err(HostError::Unavailable {
-                    state: ServerState::Off | ServerState::Failed { .. },
-                    ..
-                }) => return None,
-                Err(_) => {
-                    // It is still starting, and is waited for again.
-                    self.connection.mark_changed();
-                    continue;
-                }
-            };
-            match client.subscribe(self.uri.as_str()).await {
-                Ok(subscription) => return Some((subscription, client)),
-                Err(error) if error.is_closed() => {}
-                Err(error) => {
-                    tracing::warn!(%error, server = self.server(), uri = ?self.uri, "a resource cannot be watched again");
-                    return None;
+            let mut connection = self.server.0.published.client.subscribe();
+            let state = self
+                .server
+                .wait_for(|state| state.is_connected() || is_down(state));
+            if is_down(&state.await) {
+                return None;
+            }
+            if let Ok(client) = self.server.client().await {
+                match client.subscribe(self.uri.as_str()).await {
+                    Ok(subscription) => return Some((subscription, client)),
+                    Err(error) if error.is_closed() => {}
+                    Err(_) if refusals < MAX_REFUSALS => {
+                        // A server that has just started may not know the resource yet.
+                        refusals += 1;
+                        sleep(REFUSAL_PAUSE).await;
+                        continue;
+                    }
+                    Err(error) => {
+                        tracing::warn!(%error, server = self.server(), uri = ?self.uri, "a resource cannot be watched again");
+                        return None;
+                    }
                 }
             }
+            // The connection that has ended can still be the current one for a moment.
+            connection.changed().await.ok()?;
         }
     }
 }
