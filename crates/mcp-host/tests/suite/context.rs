@@ -35,7 +35,7 @@ struct Note {
 fn notes(word: &'static str) -> ServerBuilder {
     Server::builder("notes", "1.0.0")
         .tool(Tool::new("touch", |cx: Ctx| {
-            let _ = cx.resource_updated("note:///a");
+            cx.resource_updated("note:///a");
             "touched"
         }))
         .prompt(
