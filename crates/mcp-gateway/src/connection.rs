@@ -75,7 +75,8 @@ impl Drop for InUse {
 }
 
 impl UpstreamConnection {
-    /// Connects as `client`, or as the gateway itself. `on_change` is called with changed lists.
+    /// Connects with the credentials of the permit's client, or of the gateway itself. Declares `client` to the server, or the gateway. `on_change` is
+    /// called with changed lists.
     pub(crate) async fn open(
         upstream: &Upstream,
         client: Option<Identity>,
@@ -84,7 +85,7 @@ impl UpstreamConnection {
         on_change: Option<OnChange>,
         permit: Permit,
     ) -> Result<InUse, Error> {
-        let transport = upstream.connector.transport(&upstream.stderr)?;
+        let transport = upstream.transport(permit.client().as_ref())?;
         let is_open = Arc::new(watch::Sender::new(true));
         let transport = RelayTransport {
             inner: transport,

@@ -5,10 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use mcp_client::{Client, ClientBuilder, Negotiation, Revision};
+use mcp_client::{Client, ClientBuilder, Error, Negotiation, Revision};
 use mcp_host::{Connector, StderrLog};
+use mcp_jsonrpc::ErrorObject;
+use mcp_protocol::{Owner, Principal, Transport};
 
+use crate::connection::unavailable;
 use crate::parked::Cluster;
+
+/// Creates the transport of a connection for one user.
+type UserConnector =
+    dyn Fn(&Principal, &StderrLog) -> Result<Box<dyn Transport>, Error> + Send + Sync;
 
 /// Default of the maximum time of a request at a server.
 pub(crate) const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(600);
@@ -16,12 +23,13 @@ pub(crate) const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(600);
 /// A server behind a gateway: how to reach it, and which clients share a connection to it.
 pub struct Upstream {
     pub(crate) name: Arc<str>,
-    pub(crate) connector: Box<dyn Connector>,
+    connector: Box<dyn Connector>,
+    user_connector: Option<Box<UserConnector>>,
     pub(crate) stderr: StderrLog,
     pub(crate) client: ClientBuilder,
     pub(crate) newest: Revision,
     pub(crate) negotiation: Negotiation,
-    pub(crate) sharing: Sharing,
+    sharing: Sharing,
     /// In milliseconds; it can change while the gateway runs.
     call_timeout: AtomicU64,
     pub(crate) max_connections: usize,
@@ -106,6 +114,7 @@ impl Upstream {
         Self {
             name: name.into(),
             connector: Box::new(connector),
+            user_connector: None,
             stderr: StderrLog::default(),
             client: Client::builder("mcp-gateway", env!("CARGO_PKG_VERSION")),
             newest: Revision::LATEST,
@@ -150,6 +159,58 @@ impl Upstream {
 
     pub(crate) fn max_call_time(&self) -> Duration {
         Duration::from_millis(self.call_timeout.load(Ordering::Relaxed))
+    }
+
+    /// Sets the function that creates the transport of each connection for a verified principal, for servers that have data of several
+    /// users. The function adds the credentials of this user. [`Principal::user`] is the key of the user: with `mcp-auth`, it is
+    /// `Identity::user`. No request of a client uses a connection with other credentials, so a request without a principal is refused, and
+    /// [`sharing`](Self::sharing) has no effect. The connector of [`new`](Self::new) remains for the gateway itself: it finds out what the
+    /// server offers, checks whether the server responds, and learns of changed lists.
+    ///
+    /// The function is called for each connection, which can remain open for as long as it is used. If credentials expire, create an
+    /// `HttpTransport` with an `Authorize`, which is asked for each request. With [`Error::Rejected`], the function returns the error
+    /// that the client receives, for example because the user has no account. The client does not see other errors; they are logged.
+    #[must_use]
+    pub fn user_connector<F>(mut self, connect: F) -> Self
+    where
+        F: Fn(&Principal, &StderrLog) -> Result<Box<dyn Transport>, Error> + Send + Sync + 'static,
+    {
+        self.user_connector = Some(Box::new(connect));
+        self
+    }
+
+    /// Returns whether each connection for a client has the credentials of its user.
+    pub(crate) fn has_accounts(&self) -> bool {
+        self.user_connector.is_some()
+    }
+
+    /// Returns whether requests of several clients can use one connection.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.sharing == Sharing::All && !self.has_accounts()
+    }
+
+    /// Creates the transport of a connection for a client, or for the gateway itself.
+    ///
+    /// # Errors
+    /// The configuration is invalid, or the user is unknown or has no account.
+    pub(crate) fn transport(&self, client: Option<&Owner>) -> Result<Box<dyn Transport>, Error> {
+        match (&self.user_connector, client) {
+            (Some(connect), Some(client)) => {
+                let user = client.principal.as_ref();
+                let user = user.ok_or_else(|| Error::Rejected(self.unknown_user()))?;
+                connect(user, &self.stderr)
+            }
+            _ => Ok(self.connector.transport(&self.stderr)?),
+        }
+    }
+
+    /// Creates the error for a request without a user.
+    pub(crate) fn unknown_user(&self) -> ErrorObject {
+        let name = &*self.name;
+        let text = format!(
+            "the server {name:?} has an account for each user; send the request over HTTP with an access token"
+        );
+        unavailable(name, text)
     }
 
     /// Sets which requests of stateless clients share a connection. Default: those of one principal.

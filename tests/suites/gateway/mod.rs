@@ -1,5 +1,6 @@
 //! The gateway: clients and servers of any revision on its two sides.
 
+mod accounts;
 mod attacks;
 mod combinations;
 mod failures;

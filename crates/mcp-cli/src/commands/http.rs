@@ -122,6 +122,11 @@ impl HttpSettings<'_> {
     }
 }
 
+/// Returns the key of a user, to whom the configuration has given an account.
+pub(super) fn user_key(issuer: Option<&str>, subject: &str) -> String {
+    Identity::new(issuer.unwrap_or(USERS), subject).user()
+}
+
 /// Creates the verifier of the tokens that a configuration has.
 ///
 /// # Errors

@@ -148,8 +148,9 @@ fn read(file: &Path, options: &Options) -> Result<GatewayConfig, Failure> {
     for server in config.servers() {
         hidden::add_named_values(&server.launch);
     }
+    let mut issuer = None;
     match config.authorization() {
-        Some((TokenSource::Issuer(_), _)) => {}
+        Some((TokenSource::Issuer(url), _)) => issuer = Some(url.to_owned()),
         Some((TokenSource::Tokens(tokens), _)) => {
             for token in tokens {
                 hidden::add_value(hidden::HIDDEN, token.token());
@@ -166,7 +167,7 @@ fn read(file: &Path, options: &Options) -> Result<GatewayConfig, Failure> {
             }
         }
     }
-    Ok(config)
+    Ok(config.with_user_keys(|subject| http::user_key(issuer.as_deref(), subject)))
 }
 
 /// Maximum time to read the file again.

@@ -235,3 +235,51 @@ fn no_text_of_the_gateway_has_a_token_of_the_file() {
         assert!(!text(&error).contains(secret), "{tokens}: {}", text(&error));
     }
 }
+
+/// The server is another gateway, at which the users have other tokens.
+#[test]
+fn each_user_uses_the_own_account_at_the_server() {
+    let (server, file) = (file("tokens-server"), file("tokens-accounts"));
+    let mut tokens = users();
+    let own = json!({ "token": "gateway-9p4wJ0cY2mXqT7", "subject": "the gateway" });
+    tokens.as_array_mut().unwrap().push(own);
+    write_tokens(&server, &tokens, json!({}));
+    let mut server = Running::with(&server, &VARIABLES);
+    let server_url = server.url();
+    let bearer = |token: &str| {
+        let value = ["Bearer ", token].concat();
+        json!({ "authorization": value })
+    };
+    let upstream = json!({ "url": server_url, "headers": bearer("gateway-9p4wJ0cY2mXqT7") });
+    let front = |user: &str| ["front-of-", user, "-0cY2mXqT7v"].concat();
+    let users = ["alice", "bob", "eve"];
+    let tokens = users.map(|user| json!({ "token": front(user), "subject": user }));
+    let accounts = json!({
+        "alice": { "headers": bearer("${ALICE_TOKEN}") },
+        "bob": { "headers": bearer("${BOB_TOKEN}") },
+    });
+    let settings = json!({
+        "auth": { "tokens": tokens },
+        "servers": { "behind": { "accounts": accounts } },
+    });
+    write(&file, &json!({ "behind": upstream }), settings);
+    let mut gateway = Running::with(&file, &VARIABLES);
+    let url = gateway.url();
+    let called = |user: &str| {
+        let header = ["authorization: Bearer ", &front(user)].concat();
+        let tool = "behind__one__add";
+        mcp(&["call", &url, tool, "a=2", "b=3", "--header", &header])
+    };
+    let of_alice = called("alice");
+    assert_eq!(text(&of_alice.stdout), "5\n", "{of_alice:?}");
+    // Bob's account lacks the scope, and Eve has none.
+    let of_bob = called("bob");
+    assert!(!of_bob.status.success(), "{of_bob:?}");
+    let of_eve = called("eve");
+    assert!(
+        text(&of_eve.stderr)
+            .contains("the gateway has no account for you at the server \"behind\""),
+        "{of_eve:?}"
+    );
+    assert_eq!(text(&called("alice").stdout), "5\n");
+}

@@ -1,13 +1,42 @@
 //! One server of the configuration file.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::PathBuf;
 
-use mcp_host::{Launch, LaunchPlan, ServerConfig, StderrLog, Variables};
+use mcp_client::Error;
+use mcp_host::{Connector, Launch, LaunchPlan, ServerConfig, StderrLog, Variables};
+use mcp_protocol::{InvalidServer, Transport, TransportError};
 
 use super::file::ServerSection;
 use crate::catalog::Transform;
+use crate::connection::unavailable;
 use crate::gateway::{Gateway, Mount};
 use crate::upstream::{DEFAULT_CALL_TIMEOUT, Sharing, Upstream};
+
+/// The connector of a server. All its connections over HTTP share a client.
+struct EntryConnector(Box<dyn Fn(&StderrLog) -> TransportResult + Send + Sync>);
+
+type TransportResult = Result<Box<dyn Transport>, TransportError>;
+
+impl EntryConnector {
+    fn new(server: &ServerConfig) -> Self {
+        Self(match server.http_transport() {
+            Ok(Some(http)) => Box::new(move |_| Ok(Box::new(http.clone()))),
+            // A child process, or an invalid configuration, which each attempt to connect reports.
+            _ => {
+                let server = server.clone();
+                Box::new(move |stderr| server.transport(stderr))
+            }
+        })
+    }
+}
+
+impl Connector for EntryConnector {
+    fn transport(&self, stderr: &StderrLog) -> TransportResult {
+        (self.0)(stderr)
+    }
+}
 
 /// Headers that identify a user to a server.
 const CREDENTIALS: [&str; 3] = ["authorization", "cookie", "x-api-key"];
@@ -18,6 +47,8 @@ pub(super) struct ServerEntry {
     pub(super) name: String,
     pub(super) server: ServerConfig,
     pub(super) settings: ServerSection,
+    /// The server with the account of each user, by the key of the user.
+    pub(super) accounts: BTreeMap<String, ServerConfig>,
 }
 
 impl ServerEntry {
@@ -26,6 +57,9 @@ impl ServerEntry {
         let Launch::Http { headers, .. } = &self.server.launch else {
             return None;
         };
+        if !self.accounts.is_empty() {
+            return None;
+        }
         let is_credential = |header: &&String| {
             CREDENTIALS
                 .iter()
@@ -34,19 +68,50 @@ impl ServerEntry {
         let (name, header) = (&self.name, headers.keys().find(is_credential)?);
         Some(format!(
             "/mcpServers/{name}: the server gets the same header {header:?} for all users of the gateway, so each user has the rights of \
-             this credential; if the data of the server is the same for all users, set \"shared\": true in /gateway/servers/{name}"
+             this credential; add \"accounts\" in /gateway/servers/{name} or, if the data of the server is the same for all users, \"shared\": true"
         ))
     }
 
     /// Returns a warning if others can read the headers on their way to the server.
     pub(super) fn readable_headers(&self) -> Option<String> {
-        let Launch::Http { headers, .. } = &self.server.launch else {
-            return None;
-        };
-        let (name, header) = (&self.name, headers.keys().next()?);
+        let names = self.servers().flat_map(|server| match &server.launch {
+            Launch::Http { headers, .. } => headers.keys().collect(),
+            _ => Vec::new(),
+        });
+        let (name, header) = (&self.name, names.min()?);
         self.server.is_readable_in_transit().then(|| {
             format!("/mcpServers/{name}: the header {header:?} is sent without encryption; use https, unless the network is private")
         })
+    }
+
+    /// Returns the server for the gateway itself, and for each user.
+    pub(super) fn servers(&self) -> impl Iterator<Item = &ServerConfig> {
+        std::iter::once(&self.server).chain(self.accounts.values())
+    }
+
+    /// Replaces the variables of the server, for the gateway and for each user, and checks the transport.
+    pub(super) fn resolve(
+        &mut self,
+        variables: &Variables,
+        ca: Option<&PathBuf>,
+    ) -> Result<(), InvalidServer> {
+        let name = &self.name;
+        let own = (
+            format!("/mcpServers/{name}: server {name:?}"),
+            &mut self.server,
+        );
+        let accounts = self
+            .accounts
+            .iter_mut()
+            .map(|(user, server)| (format!("/gateway/servers/{name}/accounts/{user}"), server));
+        for (place, server) in std::iter::once(own).chain(accounts) {
+            let failed = |error: &dyn fmt::Display| InvalidServer::new(format!("{place}: {error}"));
+            *server = server.resolve(variables).map_err(|error| failed(&error))?;
+            server.ca = ca.cloned();
+            let transport = server.transport(&StderrLog::default());
+            drop(transport.map_err(|error| failed(&error))?);
+        }
+        Ok(())
     }
 
     /// Returns a text that names the program, if the program does not exist.
@@ -62,16 +127,26 @@ impl ServerEntry {
     /// Returns whether the connections of both entries are the same: the entries differ only in settings that [`adjust`](Self::adjust) changes.
     pub(super) fn connects_like(&self, other: &Self) -> bool {
         let connection = |entry: &Self| {
-            let mut server = entry.server.clone();
-            server.call_timeout = None;
-            server.allowed_tools.clear();
-            server.denied_tools.clear();
+            let servers = entry.servers().map(|server| {
+                let mut server = server.clone();
+                server.call_timeout = None;
+                server.allowed_tools.clear();
+                server.denied_tools.clear();
+                server
+            });
+            let servers: Vec<_> = servers.collect();
+            let users: Vec<_> = entry.accounts.keys().cloned().collect();
             let settings = &entry.settings;
             let limits = (
                 settings.max_connections,
                 settings.max_connections_per_client,
             );
-            (entry.name.clone(), server, settings.is_shared, limits)
+            (
+                entry.name.clone(),
+                (servers, users),
+                settings.is_shared,
+                limits,
+            )
         };
         connection(self) == connection(other)
     }
@@ -88,12 +163,21 @@ impl ServerEntry {
     }
 
     pub(super) fn mount(&self) -> Mount {
-        let mut upstream = match self.server.http_transport() {
-            // All connections share the HTTP client.
-            Ok(Some(http)) => Upstream::new(&*self.name, move |_: &StderrLog| Ok(http.clone())),
-            // A child process, or an invalid configuration, which each attempt to connect reports.
-            _ => Upstream::new(&*self.name, self.server.clone()),
-        };
+        let mut upstream = Upstream::new(&*self.name, EntryConnector::new(&self.server));
+        if !self.accounts.is_empty() {
+            let accounts = self.accounts.iter();
+            let accounts =
+                accounts.map(|(user, server)| (user.clone(), EntryConnector::new(server)));
+            let accounts: BTreeMap<_, _> = accounts.collect();
+            let name = self.name.clone();
+            upstream = upstream.user_connector(move |user, stderr| match accounts.get(user.user()) {
+                Some(account) => Ok(account.transport(stderr)?),
+                None => Err(Error::Rejected(unavailable(
+                    &name,
+                    format!("the gateway has no account for you at the server {name:?}; ask its operator"),
+                ))),
+            });
+        }
         if let Some(timeout) = self.server.start_timeout {
             upstream = upstream.connect_timeout(timeout);
         }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use data_encoding::BASE64;
 use http::Uri;
-use mcp_host::Variables;
+use mcp_host::{Launch, ServerConfig, Variables};
 use mcp_protocol::InvalidServer;
 use mcp_server::StateKeys;
 use serde::Deserialize;
@@ -115,12 +115,66 @@ pub(super) struct ServerSection {
     pub(super) is_required: bool,
     #[serde(rename = "shared")]
     pub(super) is_shared: bool,
+    /// What the server receives from each user, by the name of the user, in addition to what `mcpServers` has.
+    pub(super) accounts: BTreeMap<String, AccountSection>,
     pub(super) max_connections: Option<NonZeroUsize>,
     pub(super) max_connections_per_client: Option<NonZeroUsize>,
     #[serde(rename = "readOnly")]
     pub(super) is_read_only: bool,
     /// By the name at the server.
     pub(super) tools: BTreeMap<String, ToolSection>,
+}
+
+/// The account of a user at a server. [`fmt::Debug`] omits the values.
+#[derive(Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct AccountSection {
+    headers: BTreeMap<String, String>,
+    env: BTreeMap<String, String>,
+}
+
+impl AccountSection {
+    /// Returns the configuration of the server for this user.
+    ///
+    /// # Errors
+    /// The account has headers for a program or variables for a URL, or it has neither.
+    pub(super) fn server(&self, server: &ServerConfig) -> Result<ServerConfig, InvalidServer> {
+        let mut server = server.clone();
+        match &mut server.launch {
+            Launch::Http { headers, .. } if self.env.is_empty() && !self.headers.is_empty() => {
+                // The names of headers have no case.
+                let is_replaced = |name: &String| {
+                    self.headers
+                        .keys()
+                        .any(|own| own.eq_ignore_ascii_case(name))
+                };
+                headers.retain(|name, _| !is_replaced(name));
+                headers.extend(self.headers.clone());
+            }
+            Launch::Stdio { env, .. } if self.headers.is_empty() && !self.env.is_empty() => {
+                env.extend(self.env.clone());
+            }
+            launch => {
+                let (member, kind) = match launch {
+                    Launch::Http { .. } => ("headers", "a URL"),
+                    _ => ("env", "a program"),
+                };
+                return Err(InvalidServer::new(format!(
+                    "the account of a server with {kind} has {member:?}, with at least one member, and nothing else"
+                )));
+            }
+        }
+        Ok(server)
+    }
+}
+
+impl fmt::Debug for AccountSection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AccountSection")
+            .field("headers", &self.headers.keys())
+            .field("env", &self.env.keys())
+            .finish()
+    }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]

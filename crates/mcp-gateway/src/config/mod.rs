@@ -12,8 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mcp_host::{
-    Config, ConfigFormat, Connector as _, ServerConfig, StderrLog, Variables, nearest_name,
-    read_text, without_type_names,
+    Config, ConfigFormat, ServerConfig, Variables, nearest_name, read_text, without_type_names,
 };
 use mcp_jsonrpc::decode_owned;
 use mcp_protocol::InvalidServer;
@@ -109,9 +108,25 @@ impl GatewayConfig {
             if !server.is_enabled {
                 continue;
             }
+            let place = format!("/gateway/servers/{name}/accounts");
+            if !settings.accounts.is_empty() && (settings.is_shared || section.auth.is_none()) {
+                let reason = match settings.is_shared {
+                    true => {
+                        "\"shared\": true says that all users have one account; remove one of them"
+                    }
+                    false => "users have no names without /gateway/auth; add \"auth\"",
+                };
+                return Err(invalid(format!("{place}: {reason}")));
+            }
+            let accounts = settings.accounts.iter().map(|(user, account)| {
+                let server = account.server(server);
+                let server = server.map_err(|error| invalid(format!("{place}/{user}: {error}")))?;
+                Ok((user.clone(), server))
+            });
             let entry = ServerEntry {
                 name: name.to_owned(),
                 server: server.clone(),
+                accounts: accounts.collect::<Result<_, _>>()?,
                 settings,
             };
             if let Some(earlier) = servers.insert(namespace.clone(), entry) {
@@ -159,10 +174,23 @@ impl GatewayConfig {
         self.section.tls.ca.as_deref()
     }
 
-    /// Returns the configurations of the enabled servers, as they are written.
+    /// Returns the configurations of the enabled servers, as they are written, for the gateway itself and for each user.
     #[doc(hidden)]
     pub fn servers(&self) -> impl Iterator<Item = &ServerConfig> {
-        self.servers.values().map(|entry| &entry.server)
+        self.servers.values().flat_map(ServerEntry::servers)
+    }
+
+    /// Replaces the names of users in `accounts` by the keys of the users, with which [`Principal::user`](mcp_protocol::Principal::user) is
+    /// compared. Default: the key of a user is its name. With `mcp-auth`, it is `Identity::user`. Call it after [`resolve`](Self::resolve).
+    #[must_use]
+    pub fn with_user_keys(mut self, key: impl Fn(&str) -> String) -> Self {
+        for entry in self.servers.values_mut() {
+            let accounts = std::mem::take(&mut entry.accounts).into_iter();
+            entry.accounts = accounts
+                .map(|(user, server)| (key(&user), server))
+                .collect();
+        }
+        self
     }
 
     /// Replaces the variables of servers, tokens and the cluster, and checks all programs, URLs, headers, names and transforms. Starts nothing.
@@ -171,17 +199,8 @@ impl GatewayConfig {
     /// The error names the server or the setting.
     pub fn resolve(mut self, variables: &Variables) -> Result<Self, InvalidServer> {
         for (namespace, entry) in &mut self.servers {
+            entry.resolve(variables, self.section.tls.ca.as_ref())?;
             let name = &entry.name;
-            let failed = |error: &dyn std::fmt::Display| {
-                invalid(format!("/mcpServers/{name}: server {name:?}: {error}"))
-            };
-            entry.server = entry
-                .server
-                .resolve(variables)
-                .map_err(|error| failed(&error))?;
-            entry.server.ca.clone_from(&self.section.tls.ca);
-            let transport = entry.server.transport(&StderrLog::default());
-            drop(transport.map_err(|error| failed(&error))?);
             crate::gateway::check_mount(namespace, &entry.transform())
                 .map_err(|error| invalid(format!("/gateway/servers/{name}: {error}")))?;
         }

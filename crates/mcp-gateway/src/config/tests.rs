@@ -1,5 +1,7 @@
 //! Configuration files with and without mistakes.
 
+mod accounts;
+
 use super::*;
 use crate::catalog::Transform;
 

@@ -229,7 +229,10 @@ impl Core {
         let answer = self.send_once(connection, method, copy, running).await;
         match answer {
             Err(error) if error.code == ErrorCode::HEADER_MISMATCH => {
-                Box::pin(self.learn_tools(connection)).await;
+                // The tools of a user are not those of the gateway.
+                let catalog = self.catalog.as_deref();
+                let catalog = catalog.filter(|_| !self.upstream.has_accounts());
+                Box::pin(self.learn_tools(connection, catalog)).await;
                 self.send_once(connection, method, params, running).await
             }
             Ok(result) if method == method::TOOLS_LIST => {

@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::Core;
 use super::readiness::RESPONSE_TIMEOUT;
 use crate::caller::Routes;
+use crate::catalog::Catalog;
 use crate::changes::notification;
 use crate::connection::{InUse, OnChange, UpstreamConnection, unavailable, unreachable};
 use crate::shared::{Failures, KnownServer, MAX_RECONNECT_WAIT, header_params};
@@ -211,7 +212,7 @@ impl Core {
     async fn refresh(&self, list: ChangedList) {
         if let Some(connection) = self.shared.in_use() {
             match (list, self.catalog.as_deref()) {
-                (ChangedList::Tools, _) => self.learn_tools(&connection).await,
+                (ChangedList::Tools, catalog) => self.learn_tools(&connection, catalog).await,
                 (ChangedList::Prompts, Some(catalog)) => {
                     catalog.learn_prompts(&connection.client).await;
                 }
@@ -224,10 +225,14 @@ impl Core {
         self.changes.deliver_list(list);
     }
 
-    /// Lists the tools again, without the cache of the client.
-    pub(crate) async fn learn_tools(&self, connection: &UpstreamConnection) {
+    /// Lists the tools again, without the cache of the client. The catalog contains only what the gateway itself can list.
+    pub(crate) async fn learn_tools(
+        &self,
+        connection: &UpstreamConnection,
+        catalog: Option<&Catalog>,
+    ) {
         connection.client.clear_cache();
-        let header_params = header_params(&connection.client, self.catalog.as_deref()).await;
+        let header_params = header_params(&connection.client, catalog).await;
         let known = self.shared.known();
         self.shared.learn(KnownServer {
             facts: known.facts.clone(),

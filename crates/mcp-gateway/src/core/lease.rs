@@ -17,7 +17,6 @@ use super::Core;
 use crate::caller::Routes;
 use crate::connection::{Identity, InUse, OnChange, UpstreamConnection, unreachable};
 use crate::pool::{ChosenLevel, Key, Lease, Permit};
-use crate::upstream::Sharing;
 
 /// Maximum delay before the gateway restores the subscriptions of a connection that was closed to make room for other clients.
 const MAX_DELAY_FOR_OTHERS: Duration = Duration::from_secs(2);
@@ -213,7 +212,7 @@ impl Core {
         // The server may send messages that do not name their call.
         let sends_messages = accepts_requests || context.session().log_level().is_some();
         let is_exclusive = may_require_input && sends_messages;
-        let is_shared = self.upstream.sharing == Sharing::All;
+        let is_shared = self.upstream.is_shared();
         let principal = self.pool_principal(context.principal().cloned());
         let key = (is_shared || principal.is_some()).then(|| Key {
             principal,
@@ -236,8 +235,8 @@ impl Core {
         Box::pin(self.open_for_pool(&client, Some(identity), key, is_exclusive)).await
     }
 
-    /// Returns a connection to a stateless server for one request: the connection to the program of the client's principal if each principal has a
-    /// program, otherwise the shared connection.
+    /// Returns a connection to a stateless server for one request: that of the client's principal if each principal has a connection, otherwise the
+    /// shared connection.
     ///
     /// # Errors
     /// The server cannot be reached, or there are too many connections.
@@ -245,16 +244,17 @@ impl Core {
         self: &Arc<Self>,
         context: &RequestContext,
     ) -> Result<Lease, ErrorObject> {
-        match context.principal().is_some() && self.has_separate_programs() {
+        match context.principal().is_some() && self.has_separate_connections() {
             // Boxed because the future of a request is as large as its largest branch.
             true => Box::pin(self.lease_for(&context.owner())).await,
             false => self.shared_lease().await,
         }
     }
 
-    /// Returns the connection to a stateless server for a client, as [`stateless_lease`](Self::stateless_lease).
+    /// Returns the connection for the requests of a client that need no session: that of its principal if each principal has a connection, otherwise
+    /// the shared connection.
     pub(super) async fn lease_for(self: &Arc<Self>, client: &Owner) -> Result<Lease, ErrorObject> {
-        let Some(key) = self.program_key(client) else {
+        let Some(key) = self.separate_key(client) else {
             return self.shared_lease().await;
         };
         let key = match self.pool.take(key, false) {
@@ -269,30 +269,34 @@ impl Core {
         }
     }
 
-    /// Returns whether the gateway starts a stateless server's program once for each principal. The protocol keeps no state for a
-    /// connection, but the program can keep state in its memory.
-    fn has_separate_programs(&self) -> bool {
+    /// Returns whether each principal has a connection for requests that need no session. It has if the connections have different credentials, or if the
+    /// server is a stateless program: the protocol keeps no state for a connection, but the program can keep state in its memory.
+    fn has_separate_connections(&self) -> bool {
         let known = self.shared.known();
-        self.upstream.sharing != Sharing::All && known.is_program && known.revision.is_stateless()
+        let is_separate_program = known.is_program && known.revision.is_stateless();
+        self.upstream.has_accounts() || (is_separate_program && !self.upstream.is_shared())
     }
 
-    /// Returns the key of the program of the client's principal; `None` if clients share the connection to the server.
-    pub(super) fn program_key(&self, client: &Owner) -> Option<Key> {
+    /// Returns the key of the separate connection of the client's principal; `None` if clients share a connection.
+    pub(super) fn separate_key(&self, client: &Owner) -> Option<Key> {
         let principal = client.principal.clone()?;
-        self.has_separate_programs().then_some(Key {
+        self.has_separate_connections().then_some(Key {
             principal: Some(principal),
             owner: None,
             identity: None,
         })
     }
 
-    /// Returns whether the program of a principal runs, or can be started without ending another one.
+    /// Returns whether a principal has a connection, or can have one without ending another one.
     pub(super) fn can_open(&self, key: &Key) -> bool {
-        !self.pool.open_of(key.principal.as_ref()).is_empty()
-            || self.connections.has_room(&self.upstream)
+        self.pool.has_open(key) || self.connections.has_room(&self.upstream)
     }
 
     async fn shared_lease(self: &Arc<Self>) -> Result<Lease, ErrorObject> {
+        if self.upstream.has_accounts() {
+            // The shared connection has the credentials of the gateway.
+            return Err(self.upstream.unknown_user());
+        }
         Ok(Lease {
             connection: self.shared().await?,
             home: None,
@@ -300,7 +304,7 @@ impl Core {
     }
 
     /// Opens a connection for a client, and adds it to the pool if other requests can use it. `identity` is the client that the connection declares to
-    /// a session-based server; `None` for a stateless server.
+    /// a session-based server; `None` for the gateway itself.
     async fn open_for_pool(
         self: &Arc<Self>,
         client: &Owner,
@@ -330,9 +334,13 @@ impl Core {
                 home: None,
             });
         };
-        let principal = key.principal.clone();
+        let (principal, is_separate) = (key.principal.clone(), key.identity.is_none());
         // From here on, the connection is given back when the request is cancelled.
         let lease = self.pool.add(key, connection, is_exclusive);
+        if is_separate {
+            // Its subscriptions are made on it.
+            return Ok(lease);
+        }
         let connection = Arc::clone(&lease.connection);
         let core = Arc::clone(self);
         let watching =
@@ -355,7 +363,12 @@ impl Core {
         let opened =
             UpstreamConnection::open(upstream, identity, version, routes, on_change, permit);
         let opened = opened.await;
-        (self.shared.is_failing).store(opened.is_err(), Ordering::Release);
-        opened.map_err(|error| unreachable(&upstream.name, &error, &self.failures))
+        if !upstream.has_accounts() {
+            (self.shared.is_failing).store(opened.is_err(), Ordering::Release);
+        }
+        opened.map_err(|error| match error {
+            Error::Rejected(reason) if upstream.has_accounts() => reason,
+            error => unreachable(&upstream.name, &error, &self.failures),
+        })
     }
 }

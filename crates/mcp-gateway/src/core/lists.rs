@@ -34,15 +34,11 @@ impl Core {
     ) -> Result<ListPage, ErrorObject> {
         let (session, is_stateless_client) = (context.session(), context.rules().stateless);
         let is_stateless_server = self.shared.known().revision.is_stateless();
-        let (lease, shared, own);
+        let (lease, own);
         let connection = match (is_stateless_client, is_stateless_server) {
-            (_, true) => {
+            (false, true) | (true, _) => {
                 lease = self.stateless_lease(context).await?;
                 &*lease.connection
-            }
-            (true, false) => {
-                shared = self.shared().await?;
-                &shared
             }
             (false, false) => {
                 own = self.session_connection(context).await?;

@@ -1,4 +1,4 @@
-//! Subscriptions to resources: on the shared connection and the connections of the pool, or on the connection to the program of a principal.
+//! Subscriptions to resources: on the shared connection and the connections of the pool, or on the separate connection of a principal.
 //!
 //! Each connection to a program on stdio is a separate process. A client that subscribes and then makes calls is therefore also
 //! notified of the changes that its calls make on other connections.
@@ -20,7 +20,6 @@ use crate::connection::{UpstreamConnection, unreachable};
 use crate::pool::Key;
 use crate::resubscribe::ResubscribeDelay;
 use crate::shared::MAX_RECONNECT_WAIT;
-use crate::upstream::Sharing;
 
 /// Maximum number of resources to which a connection of the pool subscribes when it is opened.
 const MAX_POOLED: usize = 256;
@@ -118,10 +117,11 @@ impl Core {
     ) -> Result<impl Future<Output = ()> + Send + 'static, ErrorObject> {
         let (may_notify, subscribed) = (self.may_notify(), Arc::clone(&uri));
         let core = Arc::downgrade(self);
-        // The program of the principal sends all updates.
-        let program = self.program_key(&client);
-        let principal = principal.filter(|_| program.is_none());
-        let updates = Updates::of(program.is_some());
+        // The separate connection to a stateless server receives all updates.
+        let own = self.separate_key(&client);
+        let is_stateless = self.shared.known().revision.is_stateless();
+        let principal = principal.filter(|_| own.is_none() || !is_stateless);
+        let updates = Updates::of(own.is_some());
         let watch = Arc::new(ResourceSubscription {
             uri,
             principal: self.pool_principal(principal),
@@ -148,8 +148,8 @@ impl Core {
                 while let Some(changed) = subscription.next().await {
                     (watch.deliver)(&changed, updates);
                 }
-                let (uri, program, wait) = (&watch.uri, program.as_ref(), delay.after_loss());
-                let again = Self::subscribed_again(&core, uri, program, &client, wait);
+                let (uri, own, wait) = (&watch.uri, own.as_ref(), delay.after_loss());
+                let again = Self::subscribed_again(&core, uri, own, &client, wait);
                 let again = again.await;
                 // The resource may have changed while it was not watched. If the server no longer accepts the subscription, the client receives the error when it
                 // reads the resource after this notification.
@@ -191,12 +191,12 @@ impl Core {
     }
 
     /// Subscribes after `wait`, and after each failure again, with waits of at least [`MAX_RECONNECT_WAIT`]. Returns `None` if
-    /// the server rejects the subscription, or if the gateway was closed. Does not start a program if another program would have
-    /// to end for it: the client of the other program would also subscribe again, and end this program.
+    /// the server rejects the subscription, or if the gateway was closed. Does not open a separate connection if another one would
+    /// have to end for it: the client of the other connection would also subscribe again, and end this one.
     async fn subscribed_again(
         core: &Weak<Self>,
         uri: &Arc<str>,
-        program: Option<&Key>,
+        own: Option<&Key>,
         client: &Owner,
         mut wait: Duration,
     ) -> Option<Subscription> {
@@ -204,7 +204,7 @@ impl Core {
             sleep(wait).await;
             wait = wait.max(MAX_RECONNECT_WAIT);
             let core = core.upgrade()?;
-            if program.is_some_and(|key| !core.can_open(key)) {
+            if own.is_some_and(|key| !core.can_open(key)) {
                 continue;
             }
             let Ok(lease) = core.lease_for(client).await else {
@@ -256,7 +256,7 @@ impl Core {
 
     /// Returns the principal whose connections of the pool serve a client: `None` if clients share them.
     pub(super) fn pool_principal(&self, principal: Option<Principal>) -> Option<Principal> {
-        principal.filter(|_| self.upstream.sharing != Sharing::All)
+        principal.filter(|_| !self.upstream.is_shared())
     }
 
     /// Returns whether clients of a shared connection may be notified of a part of the resource to which they have subscribed. If

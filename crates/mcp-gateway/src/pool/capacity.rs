@@ -68,21 +68,19 @@ impl Drop for Permit {
 }
 
 impl Permit {
+    /// Returns the client that opens the connection; `None` for the gateway itself.
+    pub(crate) fn client(&self) -> Option<Owner> {
+        let table = lock(&self.capacity.table);
+        table.open.get(&self.number)?.client.clone()
+    }
+
     /// Charges the client of the connection for a message that waits until the server reads.
     ///
     /// # Errors
     /// Too many bytes wait.
     pub(crate) fn charge(&self, bytes: usize) -> Result<BudgetPermit, ErrorObject> {
-        let table = lock(&self.capacity.table);
-        let client = table
-            .open
-            .get(&self.number)
-            .and_then(|entry| entry.client.clone());
-        drop(table);
-        let charged = self
-            .capacity
-            .queued
-            .acquire(&client.unwrap_or_default(), bytes);
+        let client = self.client().unwrap_or_default();
+        let charged = self.capacity.queued.acquire(&client, bytes);
         charged.map_err(|error| ErrorObject::internal(error.to_string()))
     }
 

@@ -1,5 +1,5 @@
 //! Connections to a server. A session-based server has one connection for each session of a client, and further connections for the requests of
-//! stateless clients. A stateless server that is a program has one connection for each principal.
+//! stateless clients. A stateless server that is a program, or that has accounts of users, has one connection for each principal.
 
 mod capacity;
 mod sessions;
@@ -29,8 +29,8 @@ pub(crate) struct Key {
     /// The client, if the server can send messages that do not name their call. A message that arrives after a response then
     /// still reaches the same client.
     pub(crate) owner: Option<Owner>,
-    /// The client and its capabilities as JSON text; `None` for the program of a stateless server, because each request contains
-    /// them.
+    /// The client and its capabilities as JSON text; `None` for the separate connection of a principal, whose requests contain them or
+    /// need no session.
     pub(crate) identity: Option<String>,
 }
 
@@ -158,11 +158,19 @@ impl Pool {
         lock
     }
 
-    /// Returns the open connections for requests of this principal.
+    /// Returns whether a connection with this key is open.
+    pub(crate) fn has_open(&self, key: &Key) -> bool {
+        let pooled = lock(&self.0);
+        let entries = pooled.by_key.get(key).into_iter().flatten();
+        entries.into_iter().any(|entry| entry.connection.is_open())
+    }
+
+    /// Returns the open connections for sessions of this principal's requests.
     pub(crate) fn open_of(&self, principal: Option<&Principal>) -> Vec<Arc<UpstreamConnection>> {
         let pooled = lock(&self.0);
         let entries = pooled.by_key.iter();
-        let entries = entries.filter(|(key, _)| key.principal.as_ref() == principal);
+        let entries = entries
+            .filter(|(key, _)| key.identity.is_some() && key.principal.as_ref() == principal);
         let connections = entries.flat_map(|(_, entries)| entries);
         let connections = connections.map(|entry| &entry.connection);
         connections

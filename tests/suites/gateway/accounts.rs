@@ -1,0 +1,193 @@
+//! Servers with data of several users: each connection has the account of its user.
+
+use mcp_gateway::{Gateway, Sharing, Upstream};
+use mcp_host::StderrLog;
+use mcp_protocol::Transport;
+use mcp_server::{Change, ServerBuilder};
+use mcp_tests::http::Peer as HttpPeer;
+use mcp_types::ResourceContents;
+
+use crate::prelude::*;
+
+const BOTH: [bool; 2] = [false, true];
+
+/// A server as one user sees it. The gateway itself has no data.
+fn server_of(user: &str) -> ServerBuilder {
+    let (said, read, uri) = (
+        user.to_owned(),
+        user.to_owned(),
+        format!("notes://{user}/all"),
+    );
+    let changed = uri.clone();
+    Server::builder("notes", "1")
+        .tool(Tool::new("whoami", move || said.clone()))
+        .tool(Tool::new("change", move |cx: Ctx| {
+            cx.changed(Change::Resource(changed.clone()));
+            "changed"
+        }))
+        .tool(Tool::new(format!("tool_of_{user}"), || "only for one user"))
+        .resource(Resource::new("notes://{user}/all", "notes", {
+            move || ResourceContents::text(uri.clone(), format!("notes of {read}"))
+        }))
+}
+
+fn transport_of(user: &str) -> Box<dyn Transport> {
+    let server = server_of(user).build().unwrap();
+    Box::new(mcp_transport_stdio::in_memory(server))
+}
+
+/// Settings for the server. Ada and Bob have accounts.
+fn upstream(is_stateless: bool) -> Upstream {
+    let connector = |_: &StderrLog| {
+        let server = server_of("gateway").build().unwrap();
+        Ok(mcp_transport_stdio::in_memory(server))
+    };
+    let upstream = Upstream::new("notes", connector)
+        // Without effect.
+        .sharing(Sharing::All)
+        .user_connector(|principal, _| match principal.user() {
+            user @ ("ada" | "bob") => Ok(transport_of(user)),
+            user => Err(Error::Rejected(ErrorObject::invalid_params(format!(
+                "{user} has no account"
+            )))),
+        });
+    match is_stateless {
+        true => upstream.negotiation(Revision::LATEST, Negotiation::Stateless),
+        false => upstream.negotiation(Revision::LATEST_WITH_SESSIONS, Negotiation::SessionBased),
+    }
+}
+
+async fn endpoint(upstream: Upstream) -> Endpoint {
+    let gateway = Gateway::builder().mount("m", upstream).build().await;
+    Endpoint::new(gateway.unwrap()).unwrap()
+}
+
+/// A client of either kind.
+enum AnyPeer {
+    Stateless(StatelessPeer),
+    InSession(HttpPeer),
+}
+
+impl AnyPeer {
+    async fn new(endpoint: &Endpoint, user: Option<&str>, is_stateless: bool) -> Self {
+        let principal = user.map(Principal::new);
+        if is_stateless {
+            let mut client = StatelessPeer::new(endpoint);
+            client.peer.principal = principal;
+            return Self::Stateless(client);
+        }
+        let mut peer = HttpPeer::new(endpoint);
+        peer.principal = principal;
+        peer.handshake("2025-11-25", json!({})).await;
+        Self::InSession(peer)
+    }
+
+    async fn ask(&self, method: &str, params: Value) -> Value {
+        match self {
+            Self::Stateless(client) => client.call(1, method, params).await.answer().await,
+            Self::InSession(peer) => peer.ask(method, params).await,
+        }
+    }
+
+    async fn call(&self, tool: &str) -> Value {
+        self.ask("tools/call", json!({ "name": tool, "arguments": {} }))
+            .await
+    }
+}
+
+#[tokio::test]
+async fn each_user_has_the_own_account_in_every_combination() {
+    for server_is_stateless in BOTH {
+        let endpoint = endpoint(upstream(server_is_stateless)).await;
+        for client_is_stateless in BOTH {
+            for user in ["ada", "bob", "ada"] {
+                let client = AnyPeer::new(&endpoint, Some(user), client_is_stateless).await;
+                let said = client.call("m__whoami").await;
+                assert_eq!(said["result"]["content"][0]["text"], user, "{said}");
+                let uri = json!({ "uri": format!("notes://{user}/all") });
+                let read = client.ask("resources/read", uri).await;
+                let text = &read["result"]["contents"][0]["text"];
+                assert_eq!(*text, format!("notes of {user}"), "{read}");
+                let tools = client.ask("tools/list", json!({})).await;
+                let tools = tools["result"]["tools"].to_string();
+                let own = format!("tool_of_{user}");
+                assert_eq!(tools.matches("tool_of_").count(), 1, "{tools}");
+                assert!(tools.contains(&own), "{tools}");
+                let said = client.call(&format!("m__{own}")).await;
+                assert_eq!(said["result"]["content"][0]["text"], "only for one user");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_request_without_an_account_never_uses_another_one() {
+    for server_is_stateless in BOTH {
+        let endpoint = endpoint(upstream(server_is_stateless)).await;
+        for client_is_stateless in BOTH {
+            let uri = json!({ "uri": "notes://ada/all" });
+            for (user, reason) in [
+                (None, "has an account for each user"),
+                (Some("eve"), "eve has no account"),
+            ] {
+                let client = AnyPeer::new(&endpoint, user, client_is_stateless).await;
+                for (method, params) in [
+                    (
+                        "tools/call",
+                        json!({ "name": "m__whoami", "arguments": {} }),
+                    ),
+                    ("resources/read", uri.clone()),
+                ] {
+                    let refused = client.ask(method, params).await;
+                    let message = refused["error"]["message"].as_str();
+                    assert!(
+                        message.is_some_and(|text| text.contains(reason)),
+                        "{refused}"
+                    );
+                }
+                let tools = client.ask("tools/list", json!({})).await;
+                assert!(!tools.to_string().contains("tool_of_"), "{tools}");
+                if !client_is_stateless {
+                    let refused = client.ask("resources/subscribe", uri.clone()).await;
+                    assert!(refused["error"].is_object(), "{refused}");
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn updates_reach_the_user_whose_account_they_are_for() {
+    for server_is_stateless in BOTH {
+        let endpoint = endpoint(upstream(server_is_stateless)).await;
+        let mut subscriptions = Vec::new();
+        for user in ["ada", "bob"] {
+            let AnyPeer::Stateless(client) = AnyPeer::new(&endpoint, Some(user), true).await else {
+                panic!("the client is stateless");
+            };
+            let uris = json!(["notes://ada/all", "notes://bob/all"]);
+            let filter = json!({ "notifications": { "resourceSubscriptions": uris } });
+            let mut subscription = client.call(1, "subscriptions/listen", filter).await;
+            subscription.message().await.unwrap();
+            subscriptions.push((user, client, subscription));
+        }
+        for (user, client, subscription) in &mut subscriptions {
+            let changed = client.tool(2, "m__change", json!({})).await;
+            assert_eq!(changed.said().await, "changed");
+            let update = subscription.message().await.unwrap();
+            assert_eq!(update["params"]["uri"], format!("notes://{user}/all"));
+        }
+    }
+}
+
+/// The account of a failing user is not a failure of the server.
+#[tokio::test]
+async fn a_user_without_an_account_does_not_make_the_gateway_unready() {
+    let gateway = Gateway::builder().mount("m", upstream(true)).build().await;
+    let gateway = gateway.unwrap();
+    let endpoint = Endpoint::new(gateway.clone()).unwrap();
+    let eve = AnyPeer::new(&endpoint, Some("eve"), true).await;
+    let refused = eve.call("m__whoami").await;
+    assert!(refused["error"].is_object(), "{refused}");
+    assert_eq!(gateway.unready().await.len(), 0);
+}
