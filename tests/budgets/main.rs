@@ -7,6 +7,7 @@
 
 mod charges;
 mod gates;
+mod host;
 mod http;
 mod recording;
 

@@ -60,6 +60,7 @@ mod coordinate;
 mod error;
 mod host;
 mod model;
+mod name_index;
 mod replace_file;
 mod setting_names;
 mod suggestions;

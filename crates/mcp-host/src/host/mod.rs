@@ -7,6 +7,7 @@ mod mentions;
 mod names;
 mod reload;
 mod starter;
+mod tool_names;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -31,7 +32,7 @@ pub use reload::ConfigChanges;
 use crate::coordinate::{LogStream, RootPaths};
 use crate::error::HostError;
 use crate::supervise::{ServerState, SupervisedClient};
-use starter::{Origin, Server, Starter};
+use starter::{Server, Starter};
 
 /// How long [`Host::settled`] waits for the lists of connected servers.
 const MAX_LIST_WAIT: Duration = Duration::from_secs(5);
@@ -124,23 +125,17 @@ impl Host {
     pub fn tools(&self) -> Vec<HostTool> {
         let (mut tools, mut names) = (Vec::new(), HashSet::new());
         for (server_name, server) in &*self.0.read() {
-            let list = server.client.tools();
-            for tool in list.items.iter() {
-                if let Origin::Config { config, .. } = &server.origin
-                    && !config.shows_tool(&tool.name)
-                {
-                    continue;
-                }
-                let name = model_name(server_name, &tool.name);
-                if !names.insert(name.clone()) {
+            let (known, is_stale) = server.tool_names();
+            for (name, tool) in known.iter() {
+                if !names.insert(name.to_owned()) {
                     tracing::warn!(tool = name, "a second tool with this name is left out");
                     continue;
                 }
                 tools.push(HostTool {
-                    name,
+                    name: name.to_owned(),
                     server: server_name.clone(),
                     tool: Arc::clone(tool),
-                    is_stale: list.is_stale,
+                    is_stale,
                 });
             }
         }
@@ -179,23 +174,31 @@ impl Host {
         name: &str,
         arguments: impl Into<Value>,
     ) -> Result<CallToolResult, HostError> {
-        let tools = self.tools();
-        let tool = tools.iter().find(|tool| tool.name == name);
-        let found = tool.and_then(|tool| Some((self.server(&tool.server)?, &tool.tool)));
-        let Some((server, tool)) = found else {
-            return Err(self.unknown_tool(name, &tools));
+        let Some((server, tool)) = self.find_tool(name) else {
+            return Err(self.unknown_tool(name));
         };
         server.call_tool(&tool.name, arguments).await
     }
 
+    /// Returns the server of the tool with this name, and the tool.
+    pub(crate) fn find_tool(&self, name: &str) -> Option<(SupervisedClient, Arc<Tool>)> {
+        let servers = self.0.read();
+        let found = servers
+            .values()
+            .find_map(|server| server.tool(name).map(|tool| (server.client.clone(), tool)));
+        found
+    }
+
     /// Returns the error for a name that no tool has. If the name has the prefix of a server that is not connected, the error
     /// says that this server is unavailable.
-    fn unknown_tool(&self, name: &str, tools: &[HostTool]) -> HostError {
-        self.unavailable(name)
-            .unwrap_or_else(|| HostError::UnknownTool {
+    fn unknown_tool(&self, name: &str) -> HostError {
+        self.unavailable(name).unwrap_or_else(|| {
+            let tools = self.tools();
+            HostError::UnknownTool {
                 name: name.to_owned(),
                 similar: most_similar(name, tools.iter().map(|tool| tool.name.as_str())),
-            })
+            }
+        })
     }
 
     /// Returns the error if a name begins like those of a server without a connection.

@@ -36,6 +36,15 @@ pub fn model_name(server: &str, tool: &str) -> String {
     format!("{}_{hash}", &plain[..length])
 }
 
+/// Returns whether [`model_name`] can return `name` for a tool of this server. Allocates nothing.
+pub(super) fn may_belong(name: &str, server: &str) -> bool {
+    let server = server.chars().map(replaced).map(|c| c as u8);
+    // The truncated part of a name with a hash.
+    let mut prefix = server.take(MAX_LENGTH - HASH_LENGTH);
+    let mut name = name.bytes();
+    prefix.all(|byte| name.next() == Some(byte))
+}
+
 /// Returns the name of a prompt for a person: `mcp__server__prompt`, with the rules of [`model_name`].
 pub(super) fn prompt_name(server: &str, prompt: &str) -> String {
     format!("mcp__{}", model_name(server, prompt))
@@ -62,9 +71,15 @@ pub(super) fn resource_name(server: &str, uri: &str) -> String {
 
 /// Replaces other characters with `_`.
 pub(super) fn allowed(name: &str) -> String {
-    let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    let replace = |c| if is_allowed(c) { c } else { '_' };
-    name.chars().map(replace).collect()
+    name.chars().map(replaced).collect()
+}
+
+/// Returns the character, which is ASCII, or `_` in its place.
+fn replaced(c: char) -> char {
+    match c.is_ascii_alphanumeric() || c == '_' || c == '-' {
+        true => c,
+        false => '_',
+    }
 }
 
 /// Returns whether a name looks like a name that ends with a hash.

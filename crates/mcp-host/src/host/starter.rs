@@ -6,6 +6,7 @@ use std::sync::Arc;
 use mcp_client::{ChangedList, ClientBuilder, Transport, TransportError};
 use tokio::sync::Semaphore;
 
+use super::tool_names::KnownNames;
 use crate::config::{Configured, ServerConfig, Variables};
 use crate::consent::{Gate, LaunchPlan, ServerGate};
 use crate::coordinate::{Handlers, Roots};
@@ -18,6 +19,7 @@ use crate::supervise::{
 pub(super) struct Server {
     pub(super) client: SupervisedClient,
     pub(super) origin: Origin,
+    pub(super) names: KnownNames,
 }
 
 /// The source of a server's settings.
@@ -67,6 +69,7 @@ impl Starter {
                 Server {
                     client: self.start(name, Source::Plan(Arc::new(plan)), is_project),
                     origin: Origin::Config { config, is_project },
+                    names: KnownNames::default(),
                 }
             }
             Err(error) => {
@@ -74,6 +77,7 @@ impl Starter {
                 Server {
                     client: self.start(name, Source::Invalid(error.clone()), is_project),
                     origin: Origin::Invalid(error),
+                    names: KnownNames::default(),
                 }
             }
         }
@@ -84,6 +88,7 @@ impl Starter {
         Server {
             client: self.start(name, Source::Connector(connector), false),
             origin: Origin::Connector,
+            names: KnownNames::default(),
         }
     }
 

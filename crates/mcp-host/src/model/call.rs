@@ -104,13 +104,22 @@ impl Host {
             CALL_TOOL => Self::called_tool(&tool_use.input)?,
             name => (name.to_owned(), tool_use.input.clone()),
         };
-        let is_named = |tool: &str| tool == name || ModelApi::Gemini.name(tool) == name;
-        let tool = self.tools().into_iter().find(|tool| is_named(&tool.name));
-        let name = tool.map_or(name.clone(), |tool| tool.name);
+        let name = self.of_gemini(&name).unwrap_or(name);
         let result = self.call_tool(&name, arguments).await?;
         Ok(match self.long_results() {
             Some(results) => results.cut(result),
             None => result,
         })
+    }
+
+    /// Returns the name of the tool that has this name for Gemini, if Gemini does not accept the name of the tool.
+    fn of_gemini(&self, name: &str) -> Option<String> {
+        if !name.starts_with('_') || self.find_tool(name).is_some() {
+            return None;
+        }
+        let names = self.tools().into_iter().map(|tool| tool.name);
+        names
+            .into_iter()
+            .find(|tool| ModelApi::Gemini.name(tool) == name)
     }
 }

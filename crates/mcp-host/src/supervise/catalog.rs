@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Read};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use data_encoding::HEXLOWER;
 use mcp_protocol::lock;
@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 
+use crate::name_index::NameIndex;
 use crate::replace_file::replace_file;
 
 /// The tools, prompts, resources or resource templates of one server. Cloning is cheap.
@@ -24,6 +25,8 @@ pub struct ItemList<T> {
     pub items: Arc<[Arc<T>]>,
     /// Whether the list is from the cache or from a connection that has ended.
     pub is_stale: bool,
+    /// Created when an item is first searched by its name.
+    index: Arc<OnceLock<NameIndex>>,
 }
 
 impl<T> ItemList<T> {
@@ -31,6 +34,7 @@ impl<T> ItemList<T> {
         Self {
             items: items.into_iter().map(Arc::new).collect(),
             is_stale: false,
+            index: Arc::default(),
         }
     }
 
@@ -47,6 +51,7 @@ impl<T> Clone for ItemList<T> {
         Self {
             items: Arc::clone(&self.items),
             is_stale: self.is_stale,
+            index: Arc::clone(&self.index),
         }
     }
 }
@@ -54,7 +59,10 @@ impl<T> Clone for ItemList<T> {
 impl ItemList<Tool> {
     /// Returns the tool with this name.
     pub fn find(&self, name: &str) -> Option<&Arc<Tool>> {
-        self.items.iter().find(|tool| tool.name == name)
+        let tools = &self.items;
+        let name_of = |position: usize| tools.get(position).map_or("", |tool| &tool.name);
+        let index = (self.index).get_or_init(|| NameIndex::new(tools.len(), name_of));
+        tools.get(index.find(name, name_of)?)
     }
 }
 
