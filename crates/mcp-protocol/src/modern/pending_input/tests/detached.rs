@@ -257,6 +257,19 @@ fn a_detached_handler_continues_where_it_was() {
 #[derive(Default)]
 struct Wakeups(AtomicUsize);
 
+impl Wakeups {
+    fn number(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Creates a waker, and the counter of its wake-ups.
+fn counted() -> (Arc<Wakeups>, Waker) {
+    let wakeups = Arc::new(Wakeups::default());
+    let waker = Waker::from(Arc::clone(&wakeups));
+    (wakeups, waker)
+}
+
 impl Wake for Wakeups {
     fn wake(self: Arc<Self>) {
         self.0.fetch_add(1, Ordering::Relaxed);
@@ -267,14 +280,13 @@ impl Wake for Wakeups {
 fn a_handler_that_waits_to_detach_is_woken_when_it_is_detached() {
     let pending = PendingInput::new(CallState::default(), JsonObject::new());
     pending.allow_detach();
-    let wakeups = Arc::new(Wakeups::default());
-    let waker = Waker::from(Arc::clone(&wakeups));
+    let (wakeups, waker) = counted();
     let mut cx = Context::from_waker(&waker);
     let mut detaching = pin!(pending.detach());
     assert!(detaching.as_mut().poll(&mut cx).is_pending());
     assert!(pending.wants_to_detach());
     pending.set_detached(1);
-    assert_eq!(wakeups.0.load(Ordering::Relaxed), 1);
+    assert_eq!(wakeups.number(), 1);
     assert!(!pending.wants_to_detach());
     assert!(ready(detaching.as_mut().poll(&mut cx)).is_ok());
 }
@@ -310,4 +322,95 @@ fn restored_input_requests_are_answered_before_the_handler_repeats_them() {
         assert_eq!(pending.snapshot().requests, questions);
     }
     assert_eq!(open(&pending), ["two"]);
+}
+
+/// The owner of the handler stores each change, and the handler waits until it is stored.
+#[test]
+fn a_change_wakes_its_watcher_once_and_the_store_wakes_the_handler() {
+    let pending = PendingInput::detached(CallState::default(), 1);
+    let (wakeups, waker) = counted();
+    let mut cx = Context::from_waker(&waker);
+    let mut changed = pin!(pending.changed(0));
+    for _ in 0..3 {
+        assert!(changed.as_mut().poll(&mut cx).is_pending());
+    }
+    assert!(pending.set_status("half way"));
+    assert_eq!(wakeups.number(), 1);
+    assert_eq!(ready(changed.as_mut().poll(&mut cx)), 1);
+    let mut saved = pin!(pending.wait_saved());
+    for _ in 0..3 {
+        assert!(saved.as_mut().poll(&mut cx).is_pending());
+    }
+    pending.mark_saved(1);
+    assert_eq!(wakeups.number(), 2);
+    ready(saved.as_mut().poll(&mut cx));
+}
+
+#[test]
+fn an_input_request_and_its_response_wake_the_watcher() {
+    let pending = PendingInput::detached(CallState::default(), 1);
+    let (wakeups, waker) = counted();
+    let mut cx = Context::from_waker(&waker);
+    let mut wait = |seen| pin!(pending.changed(seen)).poll(&mut cx);
+    assert!(wait(0).is_pending());
+    let _asking = asked(&pending, Some("k"), 1);
+    assert_eq!(wakeups.number(), 1);
+    let seen = ready(wait(0));
+    assert!(wait(seen).is_pending());
+    assert!(pending.deliver("k", Ok(json!("x"))));
+    assert_eq!(wakeups.number(), 2);
+    assert!(wait(seen).is_ready());
+}
+
+/// A handler can wait in another task than before.
+#[test]
+fn a_response_wakes_the_task_that_polled_its_input_request_last() {
+    let pending = PendingInput::detached(CallState::default(), 1);
+    let wakeups = [counted(), counted()];
+    let mut asking = pin!(ask(&pending, Some("k"), 1));
+    for (_, waker) in &wakeups {
+        let mut cx = Context::from_waker(waker);
+        assert!(asking.as_mut().poll(&mut cx).is_pending());
+    }
+    assert!(pending.deliver("k", Ok(json!("x"))));
+    let woken = wakeups.map(|(wakeups, _)| wakeups.number());
+    assert_eq!(woken, [0, 1]);
+    assert_eq!(ready(polled(asking.as_mut())).unwrap(), "x");
+}
+
+#[test]
+fn an_earlier_change_that_is_reported_late_leaves_the_later_one_stored() {
+    let pending = PendingInput::detached(CallState::default(), 1);
+    for message in ["one", "two"] {
+        assert!(pending.set_status(message));
+    }
+    let mut saved = pin!(pending.wait_saved());
+    pending.mark_saved(2);
+    pending.mark_saved(1);
+    ready(polled(saved.as_mut()));
+}
+
+#[test]
+fn a_call_sends_at_most_1024_input_requests() {
+    let pending = PendingInput::detached(CallState::default(), 1);
+    for number in 0..1_024 {
+        drop(asked(&pending, None, number));
+    }
+    let refused = known(&pending, None, 1_024).unwrap_err();
+    assert!(matches!(refused, AskError::Invalid(problem) if problem.contains("1024")));
+}
+
+/// The keys are not used again, so no handler would read the responses.
+#[test]
+fn the_responses_of_withdrawn_input_requests_are_not_stored() {
+    let pending = PendingInput::detached(CallState::default(), 1);
+    let (one, two) = (
+        asked(&pending, Some("one"), 1),
+        asked(&pending, Some("two"), 2),
+    );
+    assert!(pending.deliver("one", Ok(json!("x"))));
+    assert!(pending.deliver("two", Err(ErrorObject::internal("no"))));
+    drop((one, two));
+    let stored = pending.snapshot();
+    assert!(stored.requests.is_empty() && stored.call_state.unread.is_empty());
 }
