@@ -237,3 +237,30 @@ async fn an_error_with_required_urls_fails_a_task() {
     assert!(text(&task["result"]).contains("https://example.com/in"));
     assert_eq!(task["inputRequests"], Value::Null);
 }
+
+/// The handler is dropped with the request, but what it has started in the background is not.
+#[tokio::test]
+async fn work_in_the_background_is_cancelled_with_a_request_that_has_not_detached() {
+    let (started, cancelled) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (starts, cancels) = (Arc::clone(&started), Arc::clone(&cancelled));
+    let work = move |cx: Ctx| {
+        let (starts, cancels) = (Arc::clone(&starts), Arc::clone(&cancels));
+        async move {
+            tokio::spawn(async move {
+                cx.cancelled().await;
+                cancels.notify_one();
+            });
+            starts.notify_one();
+            std::future::pending::<&str>().await
+        }
+    };
+    let tool = Tool::new("work", work).task(TaskMode::Optional);
+    let mut peer = Peer::able(Server::builder("works", "1").tool(tool.detachable()));
+    let id = peer.send("tools/call", json!({ "name": "work" })).await;
+    let deadline = Duration::from_secs(10);
+    let started = tokio::time::timeout(deadline, started.notified());
+    started.await.expect("the handler runs");
+    peer.client.wire.cancel(&id).await;
+    let cancelled = tokio::time::timeout(deadline, cancelled.notified());
+    cancelled.await.expect("the request is cancelled");
+}
