@@ -5,6 +5,8 @@ mod attacks;
 mod combinations;
 mod failures;
 mod hostile;
+mod idle;
+mod lists;
 mod notifications;
 mod operations;
 mod policy;
@@ -14,6 +16,8 @@ mod readers;
 mod several;
 mod transforms;
 mod uris;
+mod waiting;
+mod watched;
 
 use mcp_gateway::{Gateway, GatewayBuilder, Proxy, Sharing, Upstream};
 use mcp_host::StderrLog;

@@ -168,3 +168,19 @@ async fn updates_of_a_program_reach_its_user_only() {
         );
     }
 }
+
+/// The user loses what the program has in memory.
+#[tokio::test(start_paused = true)]
+async fn the_program_of_a_user_is_kept_for_half_an_hour_after_its_last_use() {
+    let (upstream, started) = program(Sharing::Principal);
+    let endpoint = endpoint(upstream).await;
+    let ada = stateless(&endpoint, Some("ada"));
+    add(&ada, "hers").await;
+    let before = started.load(Ordering::Acquire);
+    // sleep: the clock is paused
+    tokio::time::sleep(Duration::from_secs(29 * 60)).await;
+    assert_eq!(list(&ada).await, "[hers]");
+    assert_eq!(started.load(Ordering::Acquire), before);
+    tokio::time::sleep(Duration::from_secs(31 * 60)).await;
+    assert_eq!(list(&ada).await, "[]");
+}

@@ -1,0 +1,127 @@
+//! Subscriptions to changes through a gateway of one server.
+
+use mcp_gateway::Proxy;
+use mcp_types::ResourceContents;
+
+use super::Scripted;
+use crate::peer::Peer;
+use crate::prelude::*;
+
+const MAX_RESOURCES: usize = 64;
+const MAX_URI_BYTES: usize = 8 << 10;
+
+/// A stateless server whose resources are all URIs that begin with `test://`.
+fn server() -> Server {
+    let resource = Resource::new("test://{+path}", "any", async || {
+        ResourceContents::text("test://a", "text")
+    });
+    Server::builder("any", "1")
+        .resource(resource)
+        .build()
+        .unwrap()
+}
+
+/// A gateway of this server.
+async fn proxy(server: &Server) -> Proxy {
+    let connected = server.clone();
+    let connector =
+        move |_: &mcp_host::StderrLog| Ok(mcp_transport_stdio::in_memory(connected.clone()));
+    let settings = mcp_gateway::Upstream::new("any", connector)
+        .negotiation(Revision::LATEST, Negotiation::Stateless);
+    Proxy::connect(settings).await.unwrap()
+}
+
+fn uri(path: &str) -> Value {
+    json!({ "uri": format!("test://{path}") })
+}
+
+/// Accepts a connection of the gateway to a server that notifies of changes of its tools.
+async fn with_changes(servers: &mut Scripted) -> PipeEnd {
+    let capabilities = json!({ "tools": { "listChanged": true } });
+    let (mut shared, _) = servers.accept_with(capabilities).await;
+    shared.respond("tools/list", json!({ "tools": [] })).await;
+    shared
+}
+
+/// Without the connection, the client would wait for changes that nothing reports.
+#[tokio::test(start_paused = true)]
+async fn a_subscription_to_lists_connects_to_the_server_or_fails() {
+    let (settings, mut servers, is_up) = Scripted::switched();
+    let connecting = tokio::spawn(Proxy::connect(settings));
+    let mut shared = with_changes(&mut servers).await;
+    let mut peer = Peer::new(connecting.await.unwrap().unwrap());
+    peer.request("tools/call", json!({ "name": "t" })).await;
+    shared.expect("tools/call").await;
+    is_up.store(false, Ordering::Release);
+    drop(shared);
+    says(&peer.wire.recv().await, "may have run");
+    let listen = json!({ "notifications": { "toolsListChanged": true } });
+    let refused = peer.answer("subscriptions/listen", listen.clone()).await;
+    assert_eq!(refused["error"]["code"], -32603, "{refused}");
+    is_up.store(true, Ordering::Release);
+    peer.request("subscriptions/listen", listen).await;
+    let mut shared = with_changes(&mut servers).await;
+    let acknowledged = "notifications/subscriptions/acknowledged";
+    let acknowledged = peer.wire.expect(acknowledged).await;
+    let accepted = &acknowledged["params"]["notifications"];
+    assert_eq!(accepted, &json!({ "toolsListChanged": true }));
+    let name = "notifications/tools/list_changed";
+    shared.notify(name, json!({})).await;
+    shared.respond("tools/list", json!({ "tools": [] })).await;
+    peer.wire.expect(name).await;
+}
+
+#[tokio::test]
+async fn a_session_has_64_subscriptions_and_can_repeat_each() {
+    let proxy = proxy(&server()).await;
+    let mut peer = Peer::session(proxy, json!({})).await;
+    for number in 0..MAX_RESOURCES {
+        peer.call("resources/subscribe", uri(&number.to_string()))
+            .await;
+    }
+    let error = peer.expect_error("resources/subscribe", uri("more"), -32603);
+    says(&error.await, "has 64 subscriptions");
+    peer.call("resources/subscribe", uri("0")).await;
+    peer.call("resources/unsubscribe", uri("0")).await;
+    peer.call("resources/subscribe", uri("more")).await;
+}
+
+#[tokio::test]
+async fn a_session_receives_no_updates_of_a_resource_after_it_unsubscribes() {
+    let server = server();
+    let mut peer = Peer::session(proxy(&server).await, json!({})).await;
+    for path in ["a", "b"] {
+        peer.call("resources/subscribe", uri(path)).await;
+    }
+    // A subscription that the client repeats is still one subscription.
+    peer.call("resources/subscribe", uri("a")).await;
+    server.resources().updated("test://a");
+    let updated = "notifications/resources/updated";
+    assert_eq!(peer.wire.expect(updated).await["params"], uri("a"));
+    peer.call("resources/unsubscribe", uri("a")).await;
+    server.resources().updated("test://a");
+    server.resources().updated("test://b");
+    assert_eq!(peer.wire.expect(updated).await["params"], uri("b"));
+}
+
+#[tokio::test]
+async fn the_uri_of_a_subscription_has_at_most_8192_bytes() {
+    let proxy = proxy(&server()).await;
+    let longest = "x".repeat(MAX_URI_BYTES - "test://".len());
+    let longer = format!("{longest}x");
+    let mut session = Peer::session(proxy.clone(), json!({})).await;
+    session.call("resources/subscribe", uri(&longest)).await;
+    let error = session.expect_error("resources/subscribe", uri(&longer), -32602);
+    says(&error.await, "the limit is 8192");
+    let mut peer = Peer::new(proxy);
+    let listen = |path: &str| {
+        let uris = [format!("test://{path}")];
+        json!({ "notifications": { "resourceSubscriptions": uris } })
+    };
+    let error = peer.expect_error("subscriptions/listen", listen(&longer), -32602);
+    says(&error.await, "the limit is 8192");
+    peer.request("subscriptions/listen", listen(&longest)).await;
+    peer.wire
+        .expect("notifications/subscriptions/acknowledged")
+        .await;
+}
