@@ -1,6 +1,7 @@
 //! Subscriptions to changes through a gateway of one server.
 
 use mcp_gateway::Proxy;
+use mcp_protocol::IntoService;
 use mcp_types::ResourceContents;
 
 use super::Scripted;
@@ -124,4 +125,33 @@ async fn the_uri_of_a_subscription_has_at_most_8192_bytes() {
     peer.wire
         .expect("notifications/subscriptions/acknowledged")
         .await;
+}
+
+/// The client would wait for changes that the server never reports.
+#[tokio::test]
+async fn a_subscription_accepts_only_lists_whose_changes_the_server_announces() {
+    let (settings, mut servers) = Scripted::upstream();
+    let connecting = tokio::spawn(Proxy::connect(settings));
+    let _shared = with_changes(&mut servers).await;
+    let mut peer = Peer::new(connecting.await.unwrap().unwrap());
+    let lists = json!({ "toolsListChanged": true, "promptsListChanged": true });
+    let listen = json!({ "notifications": lists });
+    peer.request("subscriptions/listen", listen).await;
+    let acknowledged = "notifications/subscriptions/acknowledged";
+    let acknowledged = peer.wire.expect(acknowledged).await;
+    let accepted = &acknowledged["params"]["notifications"];
+    assert_eq!(accepted, &json!({ "toolsListChanged": true }));
+}
+
+#[tokio::test]
+async fn a_subscription_completes_when_the_gateway_closes() {
+    let service = proxy(&server()).await.into_service().unwrap();
+    let mut peer = Peer::new(Arc::clone(&service));
+    let listen = json!({ "notifications": {} });
+    let id = peer.request("subscriptions/listen", listen).await;
+    let acknowledged = "notifications/subscriptions/acknowledged";
+    peer.wire.expect(acknowledged).await;
+    service.closing();
+    let done = peer.wire.recv().await;
+    assert_eq!((&done["id"], done["result"].is_object()), (&id, true));
 }
