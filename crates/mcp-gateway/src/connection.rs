@@ -19,6 +19,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::caller::Routes;
 use crate::pool::Permit;
+use crate::shared::KnownParams;
 use crate::upstream::Upstream;
 use mcp_protocol::LogLimit;
 
@@ -46,6 +47,8 @@ pub(crate) struct UpstreamConnection {
     /// The log level that was set last.
     level: tokio::sync::Mutex<Option<LoggingLevel>>,
     usage: Mutex<Usage>,
+    /// The parameters that HTTP headers repeat, if the tools of this connection are those of one user.
+    header_params: Mutex<Arc<KnownParams>>,
     permit: Permit,
 }
 
@@ -75,17 +78,16 @@ impl Drop for InUse {
 }
 
 impl UpstreamConnection {
-    /// Connects with the credentials of the permit's client, or of the gateway itself. Declares `client` to the server, or the gateway. `on_change` is
-    /// called with changed lists.
+    /// Connects as `client`, or as the gateway itself. `on_change` is called with changed lists.
     pub(crate) async fn open(
         upstream: &Upstream,
+        transport: Box<dyn Transport>,
         client: Option<Identity>,
         version: (Revision, Negotiation),
         routes: Arc<Routes>,
         on_change: Option<OnChange>,
         permit: Permit,
     ) -> Result<InUse, Error> {
-        let transport = upstream.transport(permit.client().as_ref())?;
         let is_open = Arc::new(watch::Sender::new(true));
         let transport = RelayTransport {
             inner: transport,
@@ -115,10 +117,20 @@ impl UpstreamConnection {
                 running: 1,
                 last: Instant::now(),
             }),
+            header_params: Mutex::default(),
             permit,
         });
         connection.permit.set_connection(&connection);
         Ok(InUse(connection))
+    }
+
+    /// Returns the parameters that HTTP headers repeat, by the names of the tools, as far as this connection has learned them.
+    pub(crate) fn header_params(&self) -> Arc<KnownParams> {
+        Arc::clone(&lock(&self.header_params))
+    }
+
+    pub(crate) fn set_header_params(&self, params: KnownParams) {
+        *lock(&self.header_params) = Arc::new(params);
     }
 
     /// Marks the connection as in use. Returns `None` if it has ended.

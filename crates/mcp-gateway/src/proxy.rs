@@ -115,6 +115,10 @@ impl Service for Proxy {
     }
 
     fn header_params(&self, tool: &str) -> Option<Arc<HeaderParams>> {
+        if self.0.upstream.has_accounts() {
+            // They depend on the user. The server checks the headers.
+            return None;
+        }
         self.0.shared.known().header_params.get(tool).cloned()
     }
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::text::{RawResult, may_have, without};
+use crate::text::{ObjectText, RawResult, may_have, member, without};
 
 /// The members that only results of the stateless revision have.
 const STATELESS_MEMBERS: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
@@ -60,6 +60,18 @@ pub(crate) fn for_session(
         }),
         _ => raw(result),
     }
+}
+
+/// Returns the result, which only its user may cache.
+pub(crate) fn private(result: RawJson) -> RawJson {
+    const CACHE_SCOPE: &str = "cacheScope";
+    if !may_have(&result, CACHE_SCOPE) || member(&result, CACHE_SCOPE).is_none() {
+        return result;
+    }
+    let mut text = ObjectText::with_capacity(result.len());
+    text.copy_all(&result, &[CACHE_SCOPE]);
+    text.add(CACHE_SCOPE, "\"private\"");
+    RawJson::copy(&text.finish())
 }
 
 /// Converts a result of a session-based server for a stateless client.
@@ -261,5 +273,21 @@ mod tests {
             json!({ "resultType": "complete", "ttlMs": 0, "cacheScope": "private", "x": 1 });
         let converted = converted("x/y", &result, Revision::LATEST_WITH_SESSIONS, true);
         assert_eq!(converted, json!({ "x": 1 }));
+    }
+
+    #[test]
+    fn a_result_for_one_user_is_private() {
+        for (result, expected) in [
+            (
+                r#"{"contents":[],"cacheScope":"public","ttlMs":5}"#,
+                r#"{"contents":[],"ttlMs":5,"cacheScope":"private"}"#,
+            ),
+            (
+                r#"{"contents":["cacheScope"]}"#,
+                r#"{"contents":["cacheScope"]}"#,
+            ),
+        ] {
+            assert_eq!(&*private(RawJson::copy(result)), expected);
+        }
     }
 }

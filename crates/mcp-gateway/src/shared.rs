@@ -36,6 +36,9 @@ pub(crate) struct Failures {
     pub(crate) not_before: Option<Instant>,
 }
 
+/// The parameters of tools that HTTP headers repeat, by the names of the tools.
+pub(crate) type KnownParams = HashMap<String, Arc<HeaderParams>>;
+
 /// The properties of the server, from the last connection.
 pub(crate) struct KnownServer {
     pub(crate) facts: ServerFacts,
@@ -43,7 +46,7 @@ pub(crate) struct KnownServer {
     /// Whether the server is a program, so that each connection has a separate process, which can keep state. Recognized by the absence of HTTP headers.
     pub(crate) is_program: bool,
     /// The tools that have parameters which HTTP headers repeat.
-    pub(crate) header_params: HashMap<String, Arc<HeaderParams>>,
+    pub(crate) header_params: KnownParams,
 }
 
 impl KnownServer {
@@ -71,10 +74,7 @@ impl KnownServer {
 
 /// Lists the parameters that HTTP headers repeat. Only the stateless revision has such parameters, but tools of session-based
 /// servers can be annotated, too.
-pub(crate) async fn header_params(
-    client: &Client,
-    catalog: Option<&Catalog>,
-) -> HashMap<String, Arc<HeaderParams>> {
+pub(crate) async fn header_params(client: &Client, catalog: Option<&Catalog>) -> KnownParams {
     let mut all = HashMap::new();
     if client.capabilities().tools.is_none() {
         return all;

@@ -191,3 +191,40 @@ async fn a_user_without_an_account_does_not_make_the_gateway_unready() {
     assert!(refused["error"].is_object(), "{refused}");
     assert_eq!(gateway.unready().await.len(), 0);
 }
+
+/// Otherwise, a user without an account could end the connections of others.
+#[tokio::test]
+async fn a_refused_user_closes_no_connection_of_another_user() {
+    let opened = Arc::<AtomicUsize>::default();
+    let counter = Arc::clone(&opened);
+    let upstream = upstream(true)
+        .max_connections(2)
+        .user_connector(move |principal, _| match principal.user() {
+            "ada" => {
+                counter.fetch_add(1, Ordering::AcqRel);
+                Ok(transport_of("ada"))
+            }
+            _ => Err(Error::Rejected(ErrorObject::internal("no account"))),
+        });
+    let endpoint = endpoint(upstream).await;
+    let ada = AnyPeer::new(&endpoint, Some("ada"), true).await;
+    let eve = AnyPeer::new(&endpoint, Some("eve"), true).await;
+    for _ in 0..3 {
+        assert!(ada.call("m__whoami").await["result"].is_object());
+        assert!(eve.call("m__whoami").await["error"].is_object());
+    }
+    assert_eq!(opened.load(Ordering::Acquire), 1);
+}
+
+/// A cache between the clients and the gateway could give the list of one user to another.
+#[tokio::test]
+async fn lists_of_a_user_may_be_cached_for_this_user_only() {
+    let endpoint = endpoint(upstream(true)).await;
+    let ada = AnyPeer::new(&endpoint, Some("ada"), true).await;
+    let uri = json!({ "uri": "notes://ada/all" });
+    for (method, params) in [("tools/list", json!({})), ("resources/read", uri)] {
+        let result = ada.ask(method, params).await;
+        let scope = result["result"]["cacheScope"].as_str();
+        assert!(scope.is_none_or(|scope| scope == "private"), "{result}");
+    }
+}

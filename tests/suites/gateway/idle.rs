@@ -76,3 +76,26 @@ async fn a_connection_with_a_running_call_is_not_closed() {
     sleep(Duration::from_secs(55)).await;
     server.silent().await;
 }
+
+/// A message of the server that names no call would reach the wrong request.
+#[tokio::test]
+async fn a_call_and_a_list_at_the_same_time_use_different_connections() {
+    let call = ("tools/call", json!({ "content": [] }));
+    let list = ("tools/list", json!({ "tools": [] }));
+    for requests in [[&call, &list], [&list, &call]] {
+        let (settings, mut servers) = Scripted::upstream();
+        let (proxy, _shared) = servers.proxy(settings).await;
+        let mut peer = Peer::with(proxy, json!({ "elicitation": {} }));
+        let mut running = Vec::new();
+        for (method, result) in requests {
+            peer.request(method, json!({ "name": "t" })).await;
+            let (mut server, _) = servers.accept().await;
+            let request = server.expect(method).await;
+            running.push((server, request, result));
+        }
+        for (server, request, result) in &mut running {
+            server.answer(request, result.clone()).await;
+            assert!(peer.wire.recv().await["error"].is_null());
+        }
+    }
+}

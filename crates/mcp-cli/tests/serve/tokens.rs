@@ -262,7 +262,13 @@ fn each_user_uses_the_own_account_at_the_server() {
         "auth": { "tokens": tokens },
         "servers": { "behind": { "accounts": accounts } },
     });
-    write(&file, &json!({ "behind": upstream }), settings);
+    let address = chosen_address();
+    let write_with = |upstream: &Value, settings: Value| {
+        write(&file, &json!({ "behind": upstream }), settings);
+        let config = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(&file, config.replace("127.0.0.1:0", &address)).unwrap();
+    };
+    write_with(&upstream, settings.clone());
     let mut gateway = Running::with(&file, &VARIABLES);
     let url = gateway.url();
     let called = |user: &str| {
@@ -282,4 +288,15 @@ fn each_user_uses_the_own_account_at_the_server() {
         "{of_eve:?}"
     );
     assert_eq!(text(&called("alice").stdout), "5\n");
+    // The account of a user ends at once, although the changed server cannot be reached with the account of the gateway.
+    let mut removed = settings;
+    let accounts = removed["servers"]["behind"]["accounts"].as_object_mut();
+    accounts.unwrap().shift_remove("alice");
+    let mut refused = upstream;
+    refused["headers"] = bearer("wrong");
+    write_with(&refused, removed);
+    gateway.signal("HUP");
+    gateway.logged("reached");
+    let of_alice = called("alice");
+    assert!(!of_alice.status.success(), "{of_alice:?}");
 }

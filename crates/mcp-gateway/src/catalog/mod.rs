@@ -37,6 +37,9 @@ pub(crate) struct Catalog {
     /// The prefix of names.
     namespace: Arc<str>,
     transform: RwLock<Arc<Transform>>,
+    /// Whether each user of the server has an account. The items are then those that the gateway itself lists, and what a user lists is
+    /// not recorded.
+    has_accounts: bool,
     items: Mutex<Items>,
 }
 
@@ -108,8 +111,44 @@ impl Catalog {
         Self {
             namespace,
             transform: RwLock::new(Arc::new(transform)),
+            has_accounts: false,
             items: Mutex::default(),
         }
+    }
+
+    /// Sets whether each user of the server has an account.
+    pub(crate) fn with_accounts(mut self, has_accounts: bool) -> Self {
+        self.has_accounts = has_accounts;
+        self
+    }
+
+    /// Returns the name at the gateway of a tool that is listed for a client; `None` if the gateway hides it. `schema` is the JSON
+    /// text of the schema of its arguments.
+    pub(crate) fn tool_of_client(
+        &self,
+        name: &str,
+        is_read_only: bool,
+        schema: Option<&str>,
+    ) -> Option<String> {
+        if !self.has_accounts {
+            if let Some(schema) = schema {
+                self.record_arguments(name, schema);
+            }
+            return self.record_tool(name, is_read_only);
+        }
+        let transform = self.transform();
+        let exposed = model_name(&self.namespace, transform.shown_name(name)?);
+        let is_allowed = is_read_only || !transform.is_read_only;
+        (is_allowed && self.tool(&exposed).as_deref() == Some(name)).then_some(exposed)
+    }
+
+    /// Returns the name at the gateway of a prompt that is listed for a client; `None` if the client could not get it.
+    pub(crate) fn prompt_of_client(&self, name: &str) -> Option<String> {
+        if !self.has_accounts {
+            return Some(self.record_prompt(name));
+        }
+        let exposed = model_name(&self.namespace, name);
+        (self.prompt(&exposed).as_deref() == Some(name)).then_some(exposed)
     }
 
     /// Returns the configured changes to the tools.
@@ -345,7 +384,8 @@ impl Catalog {
     /// Records a resource or template that was listed for a client. A server can list other resources for each session.
     pub(crate) fn record_uri(&self, uri: &str) {
         let mut items = lock(&self.items);
-        if items.listed_uris.contains(uri) || uri.len() > MAX_BYTES / MAX_ITEMS {
+        let is_long = uri.len() > MAX_BYTES / MAX_ITEMS;
+        if self.has_accounts || is_long || items.listed_uris.contains(uri) {
             return;
         }
         let bytes = items.listed_bytes + uri.len();

@@ -247,3 +247,32 @@ fn resources_that_were_listed_for_clients_are_known() {
     catalog.record_uri(&long);
     assert!(!catalog.was_listed(&long));
 }
+
+#[test]
+fn what_a_user_with_an_account_lists_does_not_change_what_others_use() {
+    let of_own = |name: &str| {
+        let catalog = catalog(Transform::new().read_only()).with_accounts(true);
+        catalog.record_tool(name, true);
+        catalog.record_prompt("plan");
+        catalog
+    };
+    let catalog = of_own("status");
+    let exposed = "git__status".to_owned();
+    // The list of a user marks the tool as one that writes.
+    assert_eq!(catalog.tool_of_client("status", false, None), None);
+    assert_eq!(catalog.tool(&exposed), Some("status".to_owned()));
+    assert_eq!(catalog.tool_of_client("status", true, None), Some(exposed));
+    // A tool that only a user lists is not known to be read-only, and its name is not recorded.
+    for name in ["mine", "get note"] {
+        assert_eq!(catalog.tool_of_client(name, true, None), None);
+        assert_eq!(catalog.tool(&model_name("git", name)), None);
+    }
+    assert_eq!(
+        catalog.prompt_of_client("secret").as_deref(),
+        Some("git__secret")
+    );
+    assert_eq!(catalog.prompt_of_client("secret plan"), None);
+    assert!(catalog.lists_prompt("plan") && !catalog.lists_prompt("secret"));
+    catalog.record_uri("notes://secret");
+    assert!(!catalog.was_listed("notes://secret"));
+}

@@ -137,6 +137,16 @@ struct Members {
     scopes: Vec<String>,
 }
 
+impl AuthSection {
+    /// Returns whether there can be a user with this name.
+    pub(super) fn may_have(&self, user: &str) -> bool {
+        match &self.source {
+            Source::Issuer(_) => !user.is_empty(),
+            Source::Tokens(tokens) => tokens.iter().any(|token| token.subject == user),
+        }
+    }
+}
+
 impl TryFrom<Members> for AuthSection {
     type Error = &'static str;
 

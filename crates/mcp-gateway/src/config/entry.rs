@@ -8,6 +8,7 @@ use mcp_client::Error;
 use mcp_host::{Connector, Launch, LaunchPlan, ServerConfig, StderrLog, Variables};
 use mcp_protocol::{InvalidServer, Transport, TransportError};
 
+use super::auth::AuthSection;
 use super::file::ServerSection;
 use crate::catalog::Transform;
 use crate::connection::unavailable;
@@ -38,6 +39,17 @@ impl Connector for EntryConnector {
     }
 }
 
+/// Returns whether a header or variable of an account has no value. A scheme such as `Bearer` without credentials is no value.
+fn has_empty_value(server: &ServerConfig) -> bool {
+    let values = match &server.launch {
+        Launch::Http { headers, .. } => headers,
+        Launch::Stdio { env, .. } => env,
+        _ => return false,
+    };
+    let mut values = values.values().map(|value| value.trim());
+    values.any(|value| value.is_empty() || value.eq_ignore_ascii_case("bearer"))
+}
+
 /// Headers that identify a user to a server.
 const CREDENTIALS: [&str; 3] = ["authorization", "cookie", "x-api-key"];
 
@@ -47,8 +59,8 @@ pub(super) struct ServerEntry {
     pub(super) name: String,
     pub(super) server: ServerConfig,
     pub(super) settings: ServerSection,
-    /// The server with the account of each user, by the key of the user.
-    pub(super) accounts: BTreeMap<String, ServerConfig>,
+    /// The server with the account of each user, by the key of the user; `None` if all users have the account of the gateway.
+    pub(super) accounts: Option<BTreeMap<String, ServerConfig>>,
 }
 
 impl ServerEntry {
@@ -57,7 +69,7 @@ impl ServerEntry {
         let Launch::Http { headers, .. } = &self.server.launch else {
             return None;
         };
-        if !self.accounts.is_empty() {
+        if self.accounts.is_some() {
             return None;
         }
         let is_credential = |header: &&String| {
@@ -86,7 +98,8 @@ impl ServerEntry {
 
     /// Returns the server for the gateway itself, and for each user.
     pub(super) fn servers(&self) -> impl Iterator<Item = &ServerConfig> {
-        std::iter::once(&self.server).chain(self.accounts.values())
+        let accounts = self.accounts.iter().flat_map(BTreeMap::values);
+        std::iter::once(&self.server).chain(accounts)
     }
 
     /// Replaces the variables of the server, for the gateway and for each user, and checks the transport.
@@ -100,16 +113,34 @@ impl ServerEntry {
             format!("/mcpServers/{name}: server {name:?}"),
             &mut self.server,
         );
-        let accounts = self
-            .accounts
-            .iter_mut()
-            .map(|(user, server)| (format!("/gateway/servers/{name}/accounts/{user}"), server));
+        let accounts =
+            self.accounts.iter_mut().flatten().map(|(user, server)| {
+                (format!("/gateway/servers/{name}/accounts/{user:?}"), server)
+            });
         for (place, server) in std::iter::once(own).chain(accounts) {
             let failed = |error: &dyn fmt::Display| InvalidServer::new(format!("{place}: {error}"));
             *server = server.resolve(variables).map_err(|error| failed(&error))?;
             server.ca = ca.cloned();
             let transport = server.transport(&StderrLog::default());
             drop(transport.map_err(|error| failed(&error))?);
+        }
+        Ok(())
+    }
+
+    /// Checks that each account has credentials and belongs to a user, if the file has the users. Call it after [`resolve`](Self::resolve).
+    pub(super) fn check_users(&self, auth: &AuthSection) -> Result<(), InvalidServer> {
+        let name = &self.name;
+        for (user, server) in self.accounts.iter().flatten() {
+            let problem = if !auth.may_have(user) {
+                "no token of /gateway/auth has this user as its \"subject\""
+            } else if has_empty_value(server) {
+                "a value is empty; set its variable"
+            } else {
+                continue;
+            };
+            return Err(InvalidServer::new(format!(
+                "/gateway/servers/{name}/accounts/{user:?}: {problem}"
+            )));
         }
         Ok(())
     }
@@ -135,7 +166,8 @@ impl ServerEntry {
                 server
             });
             let servers: Vec<_> = servers.collect();
-            let users: Vec<_> = entry.accounts.keys().cloned().collect();
+            let users = entry.accounts.iter().flat_map(BTreeMap::keys);
+            let users: Vec<_> = users.cloned().collect();
             let settings = &entry.settings;
             let limits = (
                 settings.max_connections,
@@ -164,8 +196,8 @@ impl ServerEntry {
 
     pub(super) fn mount(&self) -> Mount {
         let mut upstream = Upstream::new(&*self.name, EntryConnector::new(&self.server));
-        if !self.accounts.is_empty() {
-            let accounts = self.accounts.iter();
+        if let Some(accounts) = &self.accounts {
+            let accounts = accounts.iter();
             let accounts =
                 accounts.map(|(user, server)| (user.clone(), EntryConnector::new(server)));
             let accounts: BTreeMap<_, _> = accounts.collect();

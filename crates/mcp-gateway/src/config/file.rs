@@ -1,12 +1,12 @@
 //! The shape of the configuration file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use data_encoding::BASE64;
-use http::Uri;
+use http::{HeaderName, Uri};
 use mcp_host::{Launch, ServerConfig, Variables};
 use mcp_protocol::InvalidServer;
 use mcp_server::StateKeys;
@@ -115,8 +115,9 @@ pub(super) struct ServerSection {
     pub(super) is_required: bool,
     #[serde(rename = "shared")]
     pub(super) is_shared: bool,
-    /// What the server receives from each user, by the name of the user, in addition to what `mcpServers` has.
-    pub(super) accounts: BTreeMap<String, AccountSection>,
+    /// What the server receives from each user, by the name of the user, instead of the headers or variables of `mcpServers`. `None` if all users
+    /// have the account of the gateway.
+    pub(super) accounts: Option<BTreeMap<String, AccountSection>>,
     pub(super) max_connections: Option<NonZeroUsize>,
     pub(super) max_connections_per_client: Option<NonZeroUsize>,
     #[serde(rename = "readOnly")]
@@ -126,15 +127,51 @@ pub(super) struct ServerSection {
 }
 
 /// The account of a user at a server. [`fmt::Debug`] omits the values.
-#[derive(Clone, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, PartialEq, Deserialize)]
+#[serde(try_from = "AccountMembers")]
 pub(super) struct AccountSection {
     headers: BTreeMap<String, String>,
     env: BTreeMap<String, String>,
 }
 
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct AccountMembers {
+    headers: BTreeMap<String, String>,
+    env: BTreeMap<String, String>,
+    #[serde(flatten)]
+    others: BTreeMap<String, IgnoredAny>,
+}
+
+impl TryFrom<AccountMembers> for AccountSection {
+    type Error = &'static str;
+
+    // A credential can be in the place of a name, so nothing is quoted.
+    fn try_from(members: AccountMembers) -> Result<Self, Self::Error> {
+        if !members.others.is_empty() {
+            return Err("an account has an unknown member; it has \"headers\" or \"env\"");
+        }
+        let lower = members.headers.keys().map(|name| name.to_ascii_lowercase());
+        let lower: BTreeSet<_> = lower.collect();
+        if lower.len() < members.headers.len() {
+            return Err("an account has a header twice, because the case of names has no meaning");
+        }
+        if members
+            .headers
+            .keys()
+            .any(|name| HeaderName::try_from(name).is_err())
+        {
+            return Err("an account has an invalid name of a header");
+        }
+        Ok(Self {
+            headers: members.headers,
+            env: members.env,
+        })
+    }
+}
+
 impl AccountSection {
-    /// Returns the configuration of the server for this user.
+    /// Returns the configuration of the server for this user. Nothing of the gateway's own account remains.
     ///
     /// # Errors
     /// The account has headers for a program or variables for a URL, or it has neither.
@@ -142,17 +179,10 @@ impl AccountSection {
         let mut server = server.clone();
         match &mut server.launch {
             Launch::Http { headers, .. } if self.env.is_empty() && !self.headers.is_empty() => {
-                // The names of headers have no case.
-                let is_replaced = |name: &String| {
-                    self.headers
-                        .keys()
-                        .any(|own| own.eq_ignore_ascii_case(name))
-                };
-                headers.retain(|name, _| !is_replaced(name));
-                headers.extend(self.headers.clone());
+                headers.clone_from(&self.headers);
             }
             Launch::Stdio { env, .. } if self.headers.is_empty() && !self.env.is_empty() => {
-                env.extend(self.env.clone());
+                env.clone_from(&self.env);
             }
             launch => {
                 let (member, kind) = match launch {

@@ -20,7 +20,7 @@ use serde::de::IgnoredAny;
 
 pub use self::auth::{ClientToken, TokenSource};
 use self::entry::ServerEntry;
-use self::file::{File, Section};
+use self::file::{AccountSection, File, Section, ServerSection};
 use crate::gateway::{Gateway, GatewayBuilder, Settings};
 use crate::parked::Cluster;
 
@@ -76,6 +76,37 @@ fn with_hint(error: &str) -> String {
     format!("{}{hint}", without_type_names(error))
 }
 
+/// Maximum number of accounts in the settings of a server.
+const MAX_ACCOUNTS: usize = 256;
+
+/// Returns the server with the account of each user.
+fn read_accounts(
+    accounts: &BTreeMap<String, AccountSection>,
+    server: &ServerConfig,
+    settings: &ServerSection,
+    section: &Section,
+) -> Result<BTreeMap<String, ServerConfig>, InvalidServer> {
+    let problem = if settings.is_shared {
+        "\"shared\": true says that all users have one account; remove one of them".to_owned()
+    } else if section.auth.is_none() {
+        "users have no names without /gateway/auth; add \"auth\"".to_owned()
+    } else if accounts.is_empty() {
+        "no user has an account; add one, or remove \"accounts\" if all users may use the account of the gateway".to_owned()
+    } else if accounts.len() > MAX_ACCOUNTS {
+        format!(
+            "the server has more than {MAX_ACCOUNTS} accounts, which is the limit of a file; read them in a program with a user connector"
+        )
+    } else {
+        let accounts = accounts.iter().map(|(user, account)| {
+            let server = account.server(server);
+            let server = server.map_err(|error| invalid(format!("/{user:?}: {error}")))?;
+            Ok((user.clone(), server))
+        });
+        return accounts.collect();
+    };
+    Err(invalid(format!(": {problem}")))
+}
+
 impl GatewayConfig {
     /// Reads JSON text. Starts nothing.
     ///
@@ -86,6 +117,8 @@ impl GatewayConfig {
         // The error of the syntax has a line.
         mcp_jsonrpc::decode_document::<IgnoredAny>(text)
             .map_err(|error| invalid(error.to_string()))?;
+        // Otherwise, the last of several members with one name would decide who has which account.
+        mcp_jsonrpc::check_unique_members(text).map_err(|error| invalid(error.to_string()))?;
         let file: File =
             decode_owned(text).map_err(|error| invalid(with_hint(&error.to_string())))?;
         let mut section = file.gateway;
@@ -108,25 +141,15 @@ impl GatewayConfig {
             if !server.is_enabled {
                 continue;
             }
-            let place = format!("/gateway/servers/{name}/accounts");
-            if !settings.accounts.is_empty() && (settings.is_shared || section.auth.is_none()) {
-                let reason = match settings.is_shared {
-                    true => {
-                        "\"shared\": true says that all users have one account; remove one of them"
-                    }
-                    false => "users have no names without /gateway/auth; add \"auth\"",
-                };
-                return Err(invalid(format!("{place}: {reason}")));
-            }
-            let accounts = settings.accounts.iter().map(|(user, account)| {
-                let server = account.server(server);
-                let server = server.map_err(|error| invalid(format!("{place}/{user}: {error}")))?;
-                Ok((user.clone(), server))
-            });
+            let accounts = settings.accounts.as_ref();
+            let accounts = accounts
+                .map(|accounts| read_accounts(accounts, server, &settings, &section))
+                .transpose()
+                .map_err(|error| invalid(format!("/gateway/servers/{name}/accounts{error}")))?;
             let entry = ServerEntry {
                 name: name.to_owned(),
                 server: server.clone(),
-                accounts: accounts.collect::<Result<_, _>>()?,
+                accounts,
                 settings,
             };
             if let Some(earlier) = servers.insert(namespace.clone(), entry) {
@@ -185,10 +208,10 @@ impl GatewayConfig {
     #[must_use]
     pub fn with_user_keys(mut self, key: impl Fn(&str) -> String) -> Self {
         for entry in self.servers.values_mut() {
-            let accounts = std::mem::take(&mut entry.accounts).into_iter();
-            entry.accounts = accounts
-                .map(|(user, server)| (key(&user), server))
-                .collect();
+            if let Some(accounts) = &mut entry.accounts {
+                let named = std::mem::take(accounts).into_iter();
+                accounts.extend(named.map(|(user, server)| (key(&user), server)));
+            }
         }
         self
     }
@@ -208,6 +231,11 @@ impl GatewayConfig {
         if let Some(auth) = &mut self.section.auth {
             let resolved = auth.resolve(variables, self.section.public_url.as_deref());
             resolved.map_err(|error| invalid(format!("/gateway/auth{error}")))?;
+        }
+        if let Some(auth) = &self.section.auth {
+            for entry in self.servers.values() {
+                entry.check_users(auth)?;
+            }
         }
         if let Some(cluster) = &mut self.section.cluster {
             let resolved = cluster.resolve(variables);
@@ -345,6 +373,10 @@ impl GatewayConfig {
             // Changed filters also hold for the former server, until the new one is connected.
             let is_adjusted = entry.adjust(namespace, gateway)
                 && earlier.is_some_and(|earlier| entry.connects_like(earlier));
+            // A user who has no account any more must not be served, also if the new server cannot be reached.
+            if earlier.is_some_and(|earlier| earlier.accounts != entry.accounts) {
+                gateway.unmount(namespace);
+            }
             if !is_adjusted {
                 gateway.start_mount(namespace, entry.mount())?;
             }

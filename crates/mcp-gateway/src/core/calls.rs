@@ -16,6 +16,7 @@ use crate::caller::{Caller, RunningCall};
 use crate::connection::{UpstreamConnection, hidden_response, no_response, within};
 use crate::parked::{CONTINUATION, ParkableCall};
 use crate::results;
+use crate::shared::header_params;
 use crate::text::{ObjectText, RawResult, may_have, member, with_elicitation_id};
 
 use super::Core;
@@ -229,10 +230,7 @@ impl Core {
         let answer = self.send_once(connection, method, copy, running).await;
         match answer {
             Err(error) if error.code == ErrorCode::HEADER_MISMATCH => {
-                // The tools of a user are not those of the gateway.
-                let catalog = self.catalog.as_deref();
-                let catalog = catalog.filter(|_| !self.upstream.has_accounts());
-                Box::pin(self.learn_tools(connection, catalog)).await;
+                Box::pin(self.learn_header_params(connection)).await;
                 self.send_once(connection, method, params, running).await
             }
             Ok(result) if method == method::TOOLS_LIST => {
@@ -253,7 +251,7 @@ impl Core {
         let name = connection.name_header(method, params.as_deref());
         let headers = match &name {
             Some(tool) if method == method::TOOLS_CALL => {
-                self.param_headers(tool, params.as_deref())?
+                self.param_headers(connection, tool, params.as_deref())?
             }
             _ => Vec::new(),
         };
@@ -264,7 +262,11 @@ impl Core {
                 None => sent.await,
             };
             let result = answer.map_err(|error| self.no_response(&error))??;
-            Ok(self.repairs.repaired(method, result, server))
+            let result = self.repairs.repaired(method, result, server);
+            Ok(match self.upstream.has_accounts() {
+                true => results::private(result),
+                false => result,
+            })
         })
         .await
     }
@@ -279,14 +281,28 @@ impl Core {
         }
     }
 
+    /// Learns again which parameters HTTP headers repeat. The tools of a user are known to the connections of this user only.
+    async fn learn_header_params(&self, connection: &UpstreamConnection) {
+        if self.upstream.has_accounts() {
+            connection.client.clear_cache();
+            connection.set_header_params(header_params(&connection.client, None).await);
+        } else {
+            self.learn_tools(connection).await;
+        }
+    }
+
     /// Returns the headers that repeat arguments of a tool call.
     fn param_headers(
         &self,
+        connection: &UpstreamConnection,
         tool: &str,
         params: Option<&str>,
     ) -> Result<Vec<(String, String)>, ErrorObject> {
-        let known = self.shared.known();
-        let Some(tool) = known.header_params.get(tool) else {
+        let tool = match self.upstream.has_accounts() {
+            true => connection.header_params().get(tool).cloned(),
+            false => self.shared.known().header_params.get(tool).cloned(),
+        };
+        let Some(tool) = tool else {
             return Ok(Vec::new());
         };
         let arguments = params.and_then(|params| member(params, "arguments"));

@@ -11,7 +11,6 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::Core;
 use super::readiness::RESPONSE_TIMEOUT;
 use crate::caller::Routes;
-use crate::catalog::Catalog;
 use crate::changes::notification;
 use crate::connection::{InUse, OnChange, UpstreamConnection, unavailable, unreachable};
 use crate::shared::{Failures, KnownServer, MAX_RECONNECT_WAIT, header_params};
@@ -32,9 +31,18 @@ impl Core {
         let permit = self.connections.permit(&self.upstream, None);
         let permit = permit.await.map_err(Error::Rejected)?;
         let routes = Routes::new(None);
-        let (upstream, on_change) = (&self.upstream, Some(on_change));
-        let opened = UpstreamConnection::open(upstream, None, version, routes, on_change, permit);
-        opened.await
+        let upstream = &self.upstream;
+        let transport = upstream.transport(None)?;
+        UpstreamConnection::open(
+            upstream,
+            transport,
+            None,
+            version,
+            routes,
+            Some(on_change),
+            permit,
+        )
+        .await
     }
 
     /// Returns the shared connection, and opens it if it has ended. The connection is not closed as unused while the returned [`InUse`] exists.
@@ -212,7 +220,7 @@ impl Core {
     async fn refresh(&self, list: ChangedList) {
         if let Some(connection) = self.shared.in_use() {
             match (list, self.catalog.as_deref()) {
-                (ChangedList::Tools, catalog) => self.learn_tools(&connection, catalog).await,
+                (ChangedList::Tools, _) => self.learn_tools(&connection).await,
                 (ChangedList::Prompts, Some(catalog)) => {
                     catalog.learn_prompts(&connection.client).await;
                 }
@@ -225,14 +233,10 @@ impl Core {
         self.changes.deliver_list(list);
     }
 
-    /// Lists the tools again, without the cache of the client. The catalog contains only what the gateway itself can list.
-    pub(crate) async fn learn_tools(
-        &self,
-        connection: &UpstreamConnection,
-        catalog: Option<&Catalog>,
-    ) {
+    /// Lists the tools again, without the cache of the client.
+    pub(crate) async fn learn_tools(&self, connection: &UpstreamConnection) {
         connection.client.clear_cache();
-        let header_params = header_params(&connection.client, catalog).await;
+        let header_params = header_params(&connection.client, self.catalog.as_deref()).await;
         let known = self.shared.known();
         self.shared.learn(KnownServer {
             facts: known.facts.clone(),

@@ -8,14 +8,14 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use mcp_client::{Error, Revision};
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{Owner, RequestContext, Session, lock};
+use mcp_protocol::{Owner, RequestContext, Session, Transport, lock};
 use mcp_types::v2026_07_28::TASKS_EXTENSION;
 use mcp_types::{ClientCapabilities, Implementation, SubscribeRequest, SubscribeRequestParams};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::Core;
 use crate::caller::Routes;
-use crate::connection::{Identity, InUse, OnChange, UpstreamConnection, unreachable};
+use crate::connection::{Identity, InUse, OnChange, UpstreamConnection};
 use crate::pool::{ChosenLevel, Key, Lease, Permit};
 
 /// Maximum delay before the gateway restores the subscriptions of a connection that was closed to make room for other clients.
@@ -173,6 +173,8 @@ impl Core {
         context: &RequestContext,
         subscribed: &[String],
     ) -> Result<InUse, ErrorObject> {
+        let owner = context.owner();
+        let transport = self.transport_for(&owner)?;
         self.release_shared().await;
         let session = context.session();
         let routes = Routes::new(Some((session, self.may_notify())));
@@ -180,11 +182,14 @@ impl Core {
             known.restore(subscribed);
         }
         let newest = session.revision();
-        let owner = context.owner();
         let permit = self.connections.permit(&self.upstream, Some(&owner));
-        let permit = permit.await?;
+        let connecting = Connecting {
+            client: &owner,
+            transport,
+            permit: permit.await?,
+        };
         let opened = self
-            .open(permit, Some(identity_of(session)), newest, routes, None)
+            .open(connecting, Some(identity_of(session)), newest, routes, None)
             .await?;
         if let Some(level) = session.value(ChosenLevel::default).get() {
             opened.set_level(level).await;
@@ -312,6 +317,7 @@ impl Core {
         key: Option<Key>,
         is_exclusive: bool,
     ) -> Result<Lease, ErrorObject> {
+        let transport = self.transport_for(client)?;
         self.release_shared().await;
         let newest = match identity {
             Some(_) => Revision::LATEST_WITH_SESSIONS,
@@ -323,10 +329,17 @@ impl Core {
             Ok(permit) => permit,
             Err(lease) => return Ok(lease),
         };
-        let on_change = Self::on_change(Arc::downgrade(self));
+        // What the account of a user can list is nothing to other users.
+        let is_common = !self.upstream.has_accounts();
+        let on_change = is_common.then(|| Self::on_change(Arc::downgrade(self)));
         let routes = Routes::new(None);
+        let connecting = Connecting {
+            client,
+            transport,
+            permit,
+        };
         let connection = self
-            .open(permit, identity, newest, routes, Some(on_change))
+            .open(connecting, identity, newest, routes, on_change)
             .await?;
         let Some(key) = key else {
             return Ok(Lease {
@@ -352,7 +365,7 @@ impl Core {
 
     async fn open(
         &self,
-        permit: Permit,
+        connecting: Connecting<'_>,
         identity: Option<Identity>,
         newest: Revision,
         routes: Arc<Routes>,
@@ -360,15 +373,28 @@ impl Core {
     ) -> Result<InUse, ErrorObject> {
         let upstream = &self.upstream;
         let version = (newest.min(upstream.newest), self.known_version().1);
-        let opened =
-            UpstreamConnection::open(upstream, identity, version, routes, on_change, permit);
+        let opened = UpstreamConnection::open(
+            upstream,
+            connecting.transport,
+            identity,
+            version,
+            routes,
+            on_change,
+            connecting.permit,
+        );
         let opened = opened.await;
-        if !upstream.has_accounts() {
-            (self.shared.is_failing).store(opened.is_err(), Ordering::Release);
+        match upstream.has_accounts() {
+            true => self.record_opened(connecting.client, opened.is_err()),
+            false => (self.shared.is_failing).store(opened.is_err(), Ordering::Release),
         }
-        opened.map_err(|error| match error {
-            Error::Rejected(reason) if upstream.has_accounts() => reason,
-            error => unreachable(&upstream.name, &error, &self.failures),
-        })
+        opened.map_err(|error| self.not_opened(error))
     }
+}
+
+/// A connection for a client that can be opened.
+struct Connecting<'a> {
+    client: &'a Owner,
+    /// The transport with the credentials of the client.
+    transport: Box<dyn Transport>,
+    permit: Permit,
 }

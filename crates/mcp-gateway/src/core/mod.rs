@@ -1,5 +1,6 @@
 //! The state of a proxy, and how it serves requests.
 
+mod accounts;
 mod calls;
 mod connect;
 mod lease;
@@ -17,6 +18,7 @@ use mcp_client::Error;
 use mcp_protocol::Session;
 use tokio::sync::watch;
 
+use self::accounts::AccountFailures;
 pub(crate) use self::listen::{ChangeSource, check_uri, check_uris, listen, unsubscribe};
 pub(crate) use self::lists::ListPage;
 use self::readiness::Readiness;
@@ -49,6 +51,7 @@ pub(crate) struct Core {
     repairs: Repairs,
     /// Limits the log of failed calls and attempts to connect.
     failures: LogLimit,
+    account_failures: AccountFailures,
     /// The items that the server lists; only for a gateway with several servers.
     catalog: Option<Arc<Catalog>>,
     /// Set when the gateway closes, or no longer has the server.
@@ -85,6 +88,7 @@ impl Core {
         let permit = connections.permit(&upstream, None).await;
         let first = UpstreamConnection::open(
             &upstream,
+            upstream.transport(None)?,
             None,
             (upstream.newest, upstream.negotiation),
             Routes::new(None),
@@ -106,6 +110,7 @@ impl Core {
             readiness: Arc::default(),
             repairs: Repairs::default(),
             failures: LogLimit::default(),
+            account_failures: AccountFailures::default(),
             catalog,
             closing: watch::Sender::new(false),
         });

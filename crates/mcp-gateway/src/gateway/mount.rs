@@ -127,8 +127,10 @@ impl MountedServer {
         check_mount(name, &mount.transform)?;
         mount.upstream.cluster = mount.upstream.cluster.or_else(|| cluster.cloned());
         let name: Arc<str> = name.into();
+        let catalog = Catalog::new(Arc::clone(&name), mount.transform)
+            .with_accounts(mount.upstream.has_accounts());
         Ok(Arc::new(Self {
-            catalog: Arc::new(Catalog::new(Arc::clone(&name), mount.transform)),
+            catalog: Arc::new(catalog),
             name,
             upstream: Arc::new(mount.upstream),
             is_required: AtomicBool::new(mount.is_required),

@@ -126,6 +126,7 @@ impl State {
         server.stop_connecting();
         if let Some(proxy) = server.proxy() {
             proxy.0.closing.send_replace(true);
+            proxy.0.parked.clear();
             for session in self.changes.sessions() {
                 proxy.0.close_session(&session);
             }

@@ -164,6 +164,13 @@ fn unknown_state() -> ErrorObject {
 }
 
 impl ParkedCalls {
+    /// Ends all parked calls.
+    pub(crate) fn clear(&self) {
+        let calls = std::mem::take(&mut *lock(&self.0));
+        // Their connections may close, so without the lock.
+        drop(calls);
+    }
+
     /// Removes the parked call that a request continues, and returns it.
     ///
     /// # Errors

@@ -69,7 +69,7 @@ impl Drop for Permit {
 
 impl Permit {
     /// Returns the client that opens the connection; `None` for the gateway itself.
-    pub(crate) fn client(&self) -> Option<Owner> {
+    fn client(&self) -> Option<Owner> {
         let table = lock(&self.capacity.table);
         table.open.get(&self.number)?.client.clone()
     }

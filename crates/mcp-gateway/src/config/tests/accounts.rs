@@ -16,7 +16,7 @@ const URL: &str = r#"{"url":"https://notes.example.com/mcp","headers":{"Authoriz
 const AUTH: &str = r#","auth":{"issuer":"https://id.example.com"}"#;
 
 #[test]
-fn the_header_of_an_account_replaces_that_of_the_server() {
+fn the_headers_of_an_account_replace_all_headers_of_the_server() {
     let accounts = r#"{"accounts":{"ada":{"headers":{"authorization":"Bearer ${ADA}"}}}}"#;
     let config = GatewayConfig::parse(&with_notes(URL, AUTH, accounts)).unwrap();
     assert_eq!(config.warnings(), [""; 0]);
@@ -28,9 +28,10 @@ fn the_header_of_an_account_replaces_that_of_the_server() {
         Launch::Http { headers, .. } => headers.clone(),
         launch => panic!("{launch:?}"),
     };
-    let expected = [("authorization", "Bearer secret-of-ADA"), ("x-a", "1")];
-    let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    assert_eq!(headers(&entry.accounts["key of ada"]), expected.into());
+    let accounts = entry.accounts.as_ref().unwrap();
+    let own = headers(&accounts["key of ada"]);
+    assert_eq!(own["authorization"], "Bearer secret-of-ADA");
+    assert_eq!(own.len(), 1, "{:?}", own.keys());
     assert_eq!(
         headers(&entry.server)["Authorization"],
         "Bearer secret-of-OWN"
@@ -45,13 +46,13 @@ fn a_variable_of_an_account_belongs_to_the_program_of_its_user() {
     let config = GatewayConfig::parse(&with_notes(server, AUTH, accounts)).unwrap();
     let config = config.resolve(&Variables::new()).unwrap();
     let env = |server: &ServerConfig| match &server.launch {
-        Launch::Stdio { env, .. } => (env["TOKEN"].clone(), env["LEVEL"].clone()),
+        Launch::Stdio { env, .. } => format!("{env:?}"),
         launch => panic!("{launch:?}"),
     };
     let entry = &config.servers["notes"];
-    let one = || "1".to_owned();
-    assert_eq!(env(&entry.accounts["ada"]), ("of ada".to_owned(), one()));
-    assert_eq!(env(&entry.server), ("own".to_owned(), one()));
+    let accounts = entry.accounts.as_ref().unwrap();
+    assert_eq!(env(&accounts["ada"]), r#"{"TOKEN": "of ada"}"#);
+    assert_eq!(env(&entry.server), r#"{"LEVEL": "1", "TOKEN": "own"}"#);
 }
 
 #[test]
@@ -75,7 +76,7 @@ fn an_account_that_cannot_be_used_is_an_error_with_its_place() {
             command,
             AUTH,
             headers,
-            "/gateway/servers/notes/accounts/ada: the account of a server with a program has \"env\"",
+            "/gateway/servers/notes/accounts/\"ada\": the account of a server with a program has \"env\"",
         ),
         (
             URL,
@@ -93,7 +94,7 @@ fn an_account_that_cannot_be_used_is_an_error_with_its_place() {
             URL,
             AUTH,
             r#"{"accounts":{"ada":{"header":{}}}}"#,
-            "did you mean \"headers\"?",
+            "an account has an unknown member; it has \"headers\" or \"env\"",
         ),
     ] {
         let error = error(&with_notes(server, auth, settings));
@@ -103,7 +104,7 @@ fn an_account_that_cannot_be_used_is_an_error_with_its_place() {
     let config = GatewayConfig::parse(&with_notes(URL, AUTH, unset)).unwrap();
     let variables = Variables::new().with_env(|name| (name == "OWN").then(String::new));
     let error = config.resolve(&variables).unwrap_err().to_string();
-    for part in ["/gateway/servers/notes/accounts/ada", "UNSET_OF_ADA"] {
+    for part in ["/gateway/servers/notes/accounts/\"ada\"", "UNSET_OF_ADA"] {
         assert!(error.contains(part), "{error}");
     }
 }
@@ -120,8 +121,86 @@ fn a_changed_account_needs_new_connections() {
     for other in [
         r#"{"ada":{"headers":{"authorization":"b"}}}"#,
         r#"{"bob":{"headers":{"authorization":"a"}}}"#,
-        "{}",
+        r#"{"ada":{"headers":{"authorization":"a"}},"bob":{"headers":{"authorization":"a"}}}"#,
     ] {
         assert!(!ada.connects_like(&entry(other)), "{other}");
+    }
+}
+
+#[test]
+fn an_account_is_complete_and_belongs_to_one_user() {
+    let tokens = r#","auth":{"tokens":[{"token":"0123456789abcdef","subject":"ada"}]}"#;
+    let account = |headers: &str| format!(r#"{{"accounts":{{"ada":{{"headers":{headers}}}}}}}"#);
+    let many = (0..=MAX_ACCOUNTS).map(|user| format!(r#""{user}":{{"headers":{{"a":"b"}}}}"#));
+    let many = many.collect::<Vec<_>>().join(",");
+    let most = many.replacen(r#""0":{"headers":{"a":"b"}},"#, "", 1);
+    let parsed = |accounts: &str| {
+        GatewayConfig::parse(&with_notes(
+            URL,
+            AUTH,
+            &format!(r#"{{"accounts":{{{accounts}}}}}"#),
+        ))
+    };
+    assert!(parsed(&most).is_ok());
+    let error_of = |settings: &str, auth: &str| {
+        let config = GatewayConfig::parse(&with_notes(URL, auth, settings));
+        let variables = Variables::new().with_env(|_| Some(String::new()));
+        let config = config.and_then(|config| config.resolve(&variables));
+        config.unwrap_err().to_string()
+    };
+    for (settings, auth, expected) in [
+        (
+            r#"{"accounts":{}}"#,
+            tokens,
+            "no user has an account; add one, or remove",
+        ),
+        (
+            r#"{"accounts":{"ada":{"headers":{"a":"b"}},"ada":{"headers":{"a":"c"}}}}"#,
+            tokens,
+            "the member \"ada\" is repeated",
+        ),
+        (
+            &account(r#"{"Authorization":"a","authorization":"b"}"#),
+            tokens,
+            "an account has a header twice",
+        ),
+        (
+            &account(r#"{"authorization":"Bearer ${EMPTY}"}"#),
+            tokens,
+            "/accounts/\"ada\": a value is empty; set its variable",
+        ),
+        (
+            &account(r#"{"authorization":""}"#),
+            AUTH,
+            "a value is empty",
+        ),
+        (
+            r#"{"accounts":{"Ada":{"headers":{"a":"b"}}}}"#,
+            tokens,
+            "/accounts/\"Ada\": no token of /gateway/auth has this user",
+        ),
+        (
+            &format!(r#"{{"accounts":{{{many}}}}}"#),
+            AUTH,
+            "more than 256 accounts",
+        ),
+    ] {
+        let error = error_of(settings, auth);
+        assert!(error.contains(expected), "{expected}: {error}");
+    }
+}
+
+#[test]
+fn no_error_about_an_account_has_a_name_that_can_be_a_credential() {
+    for account in [
+        r#"{"headers":{"Bearer SECRET0011":"x"}}"#,
+        r#"{"SECRET0011":"x"}"#,
+        r#"{"headers":{"a":"b"},"SECRET0011":{}}"#,
+        r#"{"headers":"SECRET0011"}"#,
+    ] {
+        let settings = format!(r#"{{"accounts":{{"ada":{account}}}}}"#);
+        let error = error(&with_notes(URL, AUTH, &settings));
+        assert!(!error.contains("SECRET"), "{error}");
+        assert!(error.contains("/gateway/servers/notes/accounts"), "{error}");
     }
 }

@@ -243,7 +243,7 @@ impl State {
     }
 }
 
-/// Returns the name or URI of an item at the gateway, and its text; `None` if the tool is not shown.
+/// Returns the name or URI of an item at the gateway, and its text; `None` if the tool or prompt is not shown.
 fn exposed(
     kind: ListKind,
     mount: &MountedServer,
@@ -254,15 +254,15 @@ fn exposed(
         ListKind::Tools => {
             let annotations = member(item, "annotations");
             let hint = annotations.and_then(|annotations| member(annotations, "readOnlyHint"));
-            if let Some(schema) = member(item, "inputSchema") {
-                mount.catalog.record_arguments(&id, schema);
-            }
-            let exposed = mount.catalog.record_tool(&id, hint == Some("true"))?;
+            let schema = member(item, "inputSchema");
+            let exposed = mount
+                .catalog
+                .tool_of_client(&id, hint == Some("true"), schema)?;
             let text = mount.catalog.transform().tool_text(item, &id, &exposed);
             (exposed, text)
         }
         ListKind::Prompts => {
-            let exposed = mount.catalog.record_prompt(&id);
+            let exposed = mount.catalog.prompt_of_client(&id)?;
             let text = identified(item, "name", &exposed);
             (exposed, text)
         }
