@@ -25,7 +25,7 @@ pub enum Visibility {
     Model,
     /// The pages of the same server.
     App,
-    /// A value of a later version of the specification.
+    /// The callers that may call the tool; `None` means the model and the app.
     #[serde(untagged)]
     Unknown(String),
 }
@@ -76,7 +76,7 @@ pub struct PageUi {
     /// The dedicated origin of the page, in the format of the host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
-    /// Whether the host draws a border and a background; `None` leaves it to the host.
+    /// Whether the host draws a border and a background; `None` lets the host decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefers_border: Option<bool>,
 }
@@ -141,7 +141,7 @@ pub struct Permissions {
 }
 
 impl Permissions {
-    /// Creates metadata that asks for nothing.
+    /// Creates metadata that requests no feature.
     pub fn new() -> Self {
         Self::default()
     }
@@ -174,7 +174,7 @@ impl Permissions {
         self
     }
 
-    /// Returns whether nothing is asked for.
+    /// Returns whether no feature is requested.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

@@ -18,7 +18,7 @@ pub struct Apps<S = ()>(Vec<Page<S>>);
 /// A page and the tools whose results it shows.
 ///
 /// A host shows the page in a sandbox, and sends it the arguments and the result of a tool. Data for the page belongs into the
-/// structured content of the result, and a text for the model and for hosts without apps into its content.
+/// structured content of the result. A text for the model, and for hosts without apps, belongs into the content of the result.
 ///
 /// Do not put untrusted text into the HTML: the page can call the tools of this server.
 pub struct Page<S = ()> {

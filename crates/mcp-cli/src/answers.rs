@@ -168,7 +168,7 @@ impl Answers {
 /// Reads an answer of the file: a whole result with an action, or the content of an accepted form.
 ///
 /// # Errors
-/// The field that cannot be an answer, its value, and what is expected.
+/// The error names the field that cannot be an answer, its value, and the expected value.
 fn stored(answer: Value) -> Result<ElicitResult, String> {
     let action = answer.get("action").and_then(Value::as_str);
     let is_result = matches!(action, Some("accept" | "decline" | "cancel"));
@@ -194,7 +194,7 @@ fn stored(answer: Value) -> Result<ElicitResult, String> {
 /// Checks the content of an accepted form as the client does before it sends the content.
 ///
 /// # Errors
-/// The field, its value, and what is expected.
+/// The error names the field, its value, and the expected value.
 fn fit(schema: &RequestedSchema, result: ElicitResult) -> Result<ElicitResult, String> {
     if result.action != ElicitAction::Accept {
         return Ok(result);
@@ -218,7 +218,7 @@ fn fit(schema: &RequestedSchema, result: ElicitResult) -> Result<ElicitResult, S
     Ok(result)
 }
 
-/// Returns a URL as browsers read it: with the ASCII form of its host, for example.
+/// Returns a URL in the form in which browsers read it, for example with the ASCII form of its host.
 fn as_browsers_read(text: &str) -> String {
     Url::parse(text).map_or_else(|_| text.to_owned(), String::from)
 }

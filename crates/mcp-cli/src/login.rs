@@ -292,7 +292,7 @@ fn failed(error: &Error) -> Failure {
     }
 }
 
-/// Opens a page with the browser of the user; returns whether a program for that started.
+/// Opens a page with the browser of the user. Returns whether the program that opens the page was started.
 fn open(page: &str) -> bool {
     let program = match std::env::consts::OS {
         "macos" => "open",

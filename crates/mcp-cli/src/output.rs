@@ -113,7 +113,7 @@ pub(crate) fn clean(text: &str) -> String {
     cleaned
 }
 
-/// Replaces the same characters, and also line breaks and tabs, so that a name stays on one line.
+/// Replaces the characters that [`clean`] replaces, and also line breaks and tabs, so that a name stays on one line.
 pub(crate) fn clean_name(name: &str) -> String {
     let replace = |c: char| {
         if is_hidden_character(c) {
@@ -149,7 +149,7 @@ fn is_unsafe(c: char) -> bool {
     is_hidden_character(c) && !matches!(c, '\n' | '\t')
 }
 
-/// Replaces the same characters, and line breaks by `\\n`.
+/// Replaces the characters that [`clean`] replaces, and writes line breaks as `\\n`.
 pub(crate) fn one_line(text: &str) -> String {
     clean(text).replace('\n', "\\n")
 }

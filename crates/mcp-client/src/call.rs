@@ -74,8 +74,7 @@ impl<R: Request + 'static> IntoFuture for Call<R> {
 }
 
 impl<R: Request + 'static> Call<R> {
-    /// Sends the request and decodes its result. Before it decodes the result, subtracts the estimated memory of the result from
-    /// `room`.
+    /// Sends the request, subtracts the estimated memory of the result from `room`, and then decodes the result.
     pub(crate) async fn fetch(self, room: Option<&mut usize>) -> Result<R::Result, Error> {
         let params = self.params?;
         let shared = &self.shared;

@@ -215,8 +215,8 @@ impl List {
         self.pages::<R>().await.map_err(|(error, _)| error)
     }
 
-    /// Follows the opaque cursors to the end. An error says whether a page after the first has failed. Icons whose source is not
-    /// safe to load are removed.
+    /// Follows the opaque cursors to the end. An error says whether the first page or a later page has failed. Icons whose source
+    /// is not safe to load are removed.
     async fn pages<R: ListRequest>(&self) -> Result<Vec<R::Item>, (Error, bool)> {
         let endless = |what: String| (Error::protocol(format!("{} {what}", R::METHOD)), false);
         let shared = &self.shared;

@@ -1,4 +1,4 @@
-//! Change notifications: of resources by [`Subscription`], and of the lists of the server.
+//! Change notifications of resources, through [`Subscription`], and of the server's lists.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -32,7 +32,7 @@ pub struct Subscription {
     table: Arc<Subscriptions>,
     /// The resource's entry on a stream of the stateless revision.
     on_stream: Option<StreamResource>,
-    /// Whether a request was sent to the server that must be undone when the subscription is dropped.
+    /// Whether the client has sent a request that must be undone when the subscription is dropped.
     is_requested: bool,
 }
 

@@ -116,7 +116,7 @@ impl ToolCall {
         })
     }
 
-    /// Sends the call and returns the raw result; `is_single` returns any type of result.
+    /// Sends the call and returns the raw result. With `is_single`, the result can have any type.
     async fn request(self, input: InputParams, is_single: bool) -> Result<Outcome, Error> {
         let shared = &self.shared;
         let arguments = match self.arguments {

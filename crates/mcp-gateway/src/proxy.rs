@@ -100,7 +100,7 @@ impl Service for Proxy {
         self.serve(name, request.params, context)
     }
 
-    /// The proxy passes on methods that are not part of the protocol. The server rejects those that it does not know.
+    /// The proxy passes on methods that are not part of the protocol. The server rejects methods that it does not know.
     fn has_method(&self, name: &str) -> bool {
         name.len() <= MAX_METHOD_NAME && !gate::is_core_method(name)
     }

@@ -43,7 +43,8 @@ pub(crate) type KnownParams = HashMap<String, Arc<HeaderParams>>;
 pub(crate) struct KnownServer {
     pub(crate) facts: ServerFacts,
     pub(crate) revision: Revision,
-    /// Whether the server is a program, so that each connection has a separate process, which can keep state. Recognized by the absence of HTTP headers.
+    /// Whether the server is a program. Each connection then has a separate process, which can keep state. A server without HTTP
+    /// headers counts as a program.
     pub(crate) is_program: bool,
     /// The tools that have parameters which HTTP headers repeat.
     pub(crate) header_params: KnownParams,
@@ -148,7 +149,7 @@ impl SharedConnection {
         lock(&self.current).is_none()
     }
 
-    /// Removes the connection and returns it, if this function returns `true` for it.
+    /// Removes the connection and returns it, if the given function returns `true` for the connection.
     pub(crate) fn take_if(
         &self,
         is_wanted: impl FnOnce(&UpstreamConnection) -> bool,

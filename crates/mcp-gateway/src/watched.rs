@@ -31,7 +31,7 @@ impl WatchCounter {
     /// Counts resources that a client is going to watch.
     ///
     /// # Errors
-    /// The client would watch too many.
+    /// The client would watch too many resources.
     pub(crate) fn reserve(
         self: &Arc<Self>,
         client: &Owner,

@@ -53,7 +53,7 @@ pub enum HostError {
     UnknownPrompt {
         /// The name.
         name: String,
-        /// The names that are most like it, at most five.
+        /// The most similar names, at most five.
         similar: Vec<String>,
     },
     /// The action was not allowed. Nothing was sent.

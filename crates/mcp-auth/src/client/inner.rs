@@ -86,10 +86,10 @@ pub(crate) struct State {
     pub(crate) clients: HashMap<String, Registration>,
     /// The issuer that the configured credentials are bound to.
     pub(crate) credentials_issuer: Option<String>,
-    /// Sign-ins since a token was last accepted, and step-ups since a message last succeeded.
+    /// Number of sign-ins since the server last accepted a token, and of step-ups since a message last succeeded.
     pub(crate) sign_ins: u32,
     pub(crate) step_ups: u32,
-    /// Whether the tokens were renewed and no message was accepted with them since.
+    /// Whether the client has renewed the tokens, and the server has accepted no message with them since.
     pub(crate) is_untried: bool,
     /// Number of attempts to obtain tokens, and the error of the last attempt.
     pub(crate) renewals: u64,

@@ -31,9 +31,9 @@ pub struct OAuth {
 }
 
 impl OAuth {
-    /// Signs in now, before a message is rejected, even if there are tokens. Sends one request without a token to the server
-    /// first, because its challenge can name the metadata and the scopes. If an earlier call needed more scopes than its token
-    /// had, this sign-in also requests these scopes, unless the program chooses the scopes
+    /// Signs in now, even if the client has tokens and the server has rejected no message. Sends one request without a token to
+    /// the server first, because its challenge can name the metadata and the scopes. If an earlier call needed more scopes than
+    /// its token had, this sign-in also requests these scopes, unless the program chooses the scopes
     /// ([`OAuthBuilder::scopes`](crate::client::OAuthBuilder::scopes)).
     ///
     /// # Errors
@@ -59,10 +59,10 @@ impl OAuth {
         self.inner.remove_needed_scopes().await
     }
 
-    /// Asks the authorization server to revoke the tokens ([RFC 7009](https://www.rfc-editor.org/rfc/rfc7009)), so that the
-    /// server no longer accepts them. Returns whether the server has revoked them: `false` if there are no tokens, or if the
-    /// server cannot revoke tokens. This method keeps the tokens in memory and in the store; call [`sign_out`](Self::sign_out)
-    /// next.
+    /// Asks the authorization server to revoke the tokens ([RFC 7009](https://www.rfc-editor.org/rfc/rfc7009)), so that the MCP
+    /// server no longer accepts them. Returns whether the authorization server has revoked the tokens: `false` if there are no
+    /// tokens, or if the authorization server cannot revoke tokens. This method keeps the tokens in memory and in the store; call
+    /// [`sign_out`](Self::sign_out) next.
     ///
     /// # Errors
     /// Returns an error if the authorization server cannot be discovered, has changed, or rejects the request.

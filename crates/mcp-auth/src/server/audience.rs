@@ -13,7 +13,7 @@ use crate::well_known;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Audience {
     resource: String,
-    /// Length of scheme and authority in `resource`, which are compared without regard to case.
+    /// Length of the scheme and the authority in `resource`. Both are compared without regard to case.
     origin: usize,
     aliases: Vec<String>,
 }

@@ -17,7 +17,8 @@ use crate::target::Target;
 /// Maximum number of events that wait for stdout. Further events are dropped, and stderr says so.
 const WAITING: usize = 1_024;
 
-/// Interval between the checks whether the server responds: while it does, and while it does not.
+/// Interval between two checks of whether the server responds: first the interval while it responds, then the interval while it
+/// does not.
 const PROBE: Duration = Duration::from_secs(5);
 const RETRY: Duration = Duration::from_secs(1);
 /// How long a response may take.

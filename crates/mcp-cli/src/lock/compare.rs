@@ -128,8 +128,8 @@ impl Changes {
         }
     }
 
-    /// Reports the changes of the members of an object. `reported` is the number of changes before those of this object were
-    /// added; if none was added, reports that the object has changed.
+    /// Reports the changes of the members of an object. `reported` is the number of changes that were reported before this
+    /// object. If this object has added no change, reports that the object has changed.
     fn members(&mut self, reported: usize, item: &str, old: &Value, new: &Value) {
         let objects = [old, new].into_iter().filter_map(Value::as_object);
         let members: BTreeSet<&String> = objects.flat_map(serde_json::Map::keys).collect();
@@ -240,7 +240,7 @@ fn tool(all: &mut Changes, item: &str, [old, new]: [&Value; 2]) {
     }
 }
 
-/// Adds the changes of an input schema, and of the objects in it, by which accepted arguments become rejected.
+/// Adds the changes of an input schema, and of the objects in it, after which the tool rejects arguments that it accepted before.
 fn input(all: &mut Changes, item: &str, old: &Value, new: &Value, path: &str) {
     for one in new["required"].as_array().into_iter().flatten() {
         let name = one.as_str().unwrap_or_default();

@@ -19,8 +19,7 @@ use crate::target::Target;
 pub(super) struct OtherRevisions {
     /// The requested revisions, each with the revision in the server's response.
     revisions: BTreeMap<String, String>,
-    /// `None` if the offer is the same as on the negotiated revision. If only some lists, or `outside`, are the same, these are
-    /// absent.
+    /// `None` if the offer is the same as on the negotiated revision. If a single list, or `outside`, is the same, it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) offer: Option<Snapshot>,
 }

@@ -43,8 +43,8 @@ pub(super) struct Snapshot {
     pub(super) resources: Option<Definitions>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) templates: Option<Definitions>,
-    /// What the server sends outside of items: its description of itself under [`SERVER`], and the other members of the results
-    /// of each list under the method. `None` if an earlier version of this program wrote the entry.
+    /// The members that the server sends outside of items: its description of itself under [`SERVER`], and the members of list
+    /// results under the method of the list. `None` if an earlier version of this program wrote the entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) outside: Option<Definitions>,
     /// The offer of the server to hosts that request other revisions. `None` if it was not read.

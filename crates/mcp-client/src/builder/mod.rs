@@ -80,9 +80,9 @@ impl ClientBuilder {
         }
     }
 
-    /// Declares the identity of another client, for a gateway that passes the requests of the server
-    /// to that client. The capabilities replace those of the handlers of this builder. A gateway wraps
-    /// the [`Transport`] to receive the requests.
+    /// Declares the identity of another client, for a gateway that passes the requests of the server to that client. The
+    /// capabilities replace the capabilities that belong to the handlers of this builder. A gateway wraps the [`Transport`] to
+    /// receive the requests.
     pub fn relay(mut self, client: Implementation, capabilities: ClientCapabilities) -> Self {
         self.info = client;
         self.relayed = Some(capabilities);

@@ -100,7 +100,7 @@ impl KnownTools {
         self.listed.load(Ordering::Relaxed)
     }
 
-    /// Records a page of tools of any revision, and removes invalid ones.
+    /// Records a page of tools of any revision, and removes invalid tools.
     pub(crate) fn learn(&self, page: &mut dyn std::any::Any) {
         self.listed.store(true, Ordering::Relaxed);
         if let Some(page) = page.downcast_mut::<ListToolsResult>() {

@@ -24,7 +24,7 @@ use tokio::time::Instant;
 use crate::changes::table::covers;
 use crate::request::member;
 
-/// The maximum time to live. A longer one of the server is shortened.
+/// The maximum time to live. A longer time of the server is shortened to this time.
 const MAX_TTL: Duration = Duration::from_secs(24 * 3_600);
 
 /// Limits of the result cache.

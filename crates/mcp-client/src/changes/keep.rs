@@ -61,8 +61,8 @@ pub(super) async fn run<T: OpenStream>(opener: Weak<T>, stream: Arc<ChangeStream
 }
 
 impl Keeper {
-    /// Opens the next stream, or waits until the client wants other changes than those of the open stream. Returns `None` once
-    /// the connection has ended.
+    /// Opens the next stream. If the open stream has the wanted changes, first waits until the client wants other changes.
+    /// Returns `None` once the connection has ended.
     async fn step<T: OpenStream>(&mut self, opener: &Weak<T>) -> Option<()> {
         let (number, requested) = {
             let wanted = self.wanted.borrow_and_update();
@@ -196,7 +196,7 @@ impl Keeper {
     }
 
     /// Returns the resources that may be the reason why the server does not acknowledge a request: the new resources. If there
-    /// are none and no stream is open, returns all resources.
+    /// are no new resources and no stream is open, returns all resources.
     fn unacknowledged(&self, requested: &RequestedChanges) -> Vec<Arc<str>> {
         let wanted = self.wanted.borrow();
         let new = wanted.new_of(&requested.resources);

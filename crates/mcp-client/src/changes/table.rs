@@ -39,7 +39,7 @@ struct Table {
     /// The resources without readers from which the client is to unsubscribe. A resource that has readers again is skipped later.
     unsubscribe_queue: VecDeque<Arc<str>>,
     unsubscribe_queue_bytes: usize,
-    /// Whether resources were forgotten since the queue was last empty.
+    /// Whether a resource was dropped from the queue since the queue was last empty.
     has_forgotten: bool,
     /// Number of running tasks that unsubscribe from resources.
     workers: usize,
@@ -68,7 +68,7 @@ pub(crate) struct TableEntry {
     pub(crate) updates: mpsc::Receiver<Arc<str>>,
 }
 
-/// A resource from which the client unsubscribes; Until this guard is dropped, new subscriptions to the resource wait.
+/// A resource from which the client unsubscribes. Until this guard is dropped, new subscriptions to the resource wait.
 pub(crate) struct Unsubscribing {
     subscriptions: Arc<Subscriptions>,
     pub(crate) uri: Arc<str>,

@@ -161,7 +161,7 @@ impl RequestedChanges {
         self.resources.is_empty() && is_empty(&self.lists)
     }
 
-    /// Returns whether there are resources, and other resources or lists besides the first one.
+    /// Returns whether the request has at least one resource and, in addition, another resource or a list.
     pub(super) fn is_divisible(&self) -> bool {
         self.resources.len() > 1 || !self.resources.is_empty() && !is_empty(&self.lists)
     }

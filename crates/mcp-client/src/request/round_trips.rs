@@ -20,7 +20,7 @@ use mcp_types::v2026_07_28::CreateTaskResult;
 use crate::Error;
 use crate::request::member;
 
-/// A receiver of the input requests of a server, which answers them.
+/// Answers the input requests of a server.
 pub(crate) trait AnswerInput: Send + Sync {
     /// Starts the handler of `method`, with params as JSON text.
     ///
@@ -101,8 +101,8 @@ impl<'a> InputRequired<'a> {
     /// Handles all input requests concurrently, and returns the params that the next request adds.
     ///
     /// # Errors
-    /// Returns an error if an input request has no result. The call then fails, because the
-    /// protocol has no form for a failure.
+    /// Returns an error if an input request has no result. The call then fails, because an input response cannot report a
+    /// failure.
     ///
     /// # Cancel safety
     /// Dropping the future drops the handlers.

@@ -12,10 +12,10 @@ use crate::text::member;
 
 /// Maximum number of resources of one connection.
 const MAX_SUBSCRIBED: usize = 1_024;
-/// Maximum size of their URIs in total, in bytes.
+/// Maximum total size of the URIs of these resources, in bytes.
 const MAX_SUBSCRIBED_BYTES: usize = 64 << 10;
 
-/// Returns whether a client that has subscribed to the first URI may be notified of a change of the second one.
+/// Returns whether a client that has subscribed to the first URI may be notified of a change of the second URI.
 pub(crate) type MayNotify = Arc<dyn Fn(&str, &str) -> bool + Send + Sync>;
 
 /// The resources for which the server of a connection sends updates, and the decisions of the gateway's rules about them.

@@ -27,7 +27,7 @@ pub(crate) use self::uri::{authority_end, check_template, scheme, scheme_without
 const MAX_ITEMS: usize = 10_000;
 /// Maximum number of resource templates of a server. The gateway compares each template with a URI that no server lists.
 const MAX_TEMPLATES: usize = 1_000;
-/// Maximum size of these templates in total.
+/// Maximum total size of the resource templates of a server.
 const MAX_TEMPLATE_BYTES: usize = 256 << 10;
 /// Maximum size of their names or URIs in total.
 const MAX_BYTES: usize = 4 << 20;

@@ -29,7 +29,7 @@ impl<'a> Readings<'a> {
     }
 }
 
-/// A pattern of a rule that restricts the use of what it matches.
+/// A pattern of a rule that restricts the use of the URIs that the pattern matches.
 #[derive(Debug)]
 pub(super) struct Restriction {
     forms: Vec<String>,
@@ -211,8 +211,8 @@ struct Reading {
     has_spaces: bool,
 }
 
-/// Returns a URI or a pattern as one text `scheme:host/path?query`, decoded, in lower case, and without empty segments. Without
-/// the port, unless it is to be kept. `%2A` is kept, because a `*` in a pattern matches any text.
+/// Returns a URI or a pattern as one text `scheme:host/path?query`, decoded, in lower case, and without empty segments. The port
+/// is left out, unless `reading` keeps it. `%2A` is kept, because a `*` in a pattern matches any text.
 fn joined(text: &str, reading: Reading) -> String {
     let Some((scheme, rest)) = split_scheme(text) else {
         return joined_segments(text, reading);

@@ -331,8 +331,8 @@ pub(super) fn can_be_same_address(pattern: &str, host: &str) -> bool {
     })
 }
 
-/// The characters that are escaped in a listed URI, because RFC 3986 does not allow them. Not among them are control characters
-/// and `\`, because some parsers remove them or read `\` as `/`. Nor are `%`, `[` and `]`.
+/// The characters that are escaped in a listed URI, because RFC 3986 does not allow them. Control characters and `\` are not
+/// included, because some parsers remove them or read `\` as `/`. `%`, `[` and `]` are not included either.
 const UNESCAPED: &AsciiSet = &AsciiSet::EMPTY
     .add(b' ')
     .add(b'"')

@@ -151,7 +151,7 @@ impl RequestCounter {
 }
 
 impl Clients {
-    /// Removes clients for which the limits would be the same if they were added again.
+    /// Removes each client whose count is the same as the count of a new client.
     fn sweep(&mut self, limits: ClientLimits, now: Instant) {
         if self
             .cleaned_up

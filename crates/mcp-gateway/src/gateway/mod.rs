@@ -39,7 +39,7 @@ use crate::text::check_members;
 /// Several servers behind the gateway, served like one server of this process, in all revisions.
 ///
 /// - Names of tools and prompts get the name of the mount as a prefix, in the form of [`model_name`](mcp_host::model_name):
-///   `git__status`. URIs of resources are unchanged. If two servers list the same URI, the resource is that of the first mount.
+///   `git__status`. URIs of resources are unchanged. If two servers list the same URI, the first mount serves the resource.
 /// - A list has the items of all servers. A server that does not respond is left out, and named in
 ///   `_meta["mcp-gateway/unavailable"]`.
 /// - Calls go to the server with the prefix of the name, or the server that listed the URI.

@@ -31,9 +31,10 @@ pub struct ApprovalKey {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Approval {
-    /// The SHA-256 of the tool definition ([`tool_hash`](mcp_client::tool_hash)) for [`CallTool`](ActionKind::CallTool), that of the
-    /// definition or URI for [`Prompt`](ActionKind::Prompt) and [`Resource`](ActionKind::Resource), the
-    /// fingerprint of the server for [`Connect`](ActionKind::Connect), otherwise empty.
+    /// The SHA-256 of the approved item. For [`CallTool`](ActionKind::CallTool), it is the hash of the tool definition
+    /// ([`tool_hash`](mcp_client::tool_hash)); for [`Prompt`](ActionKind::Prompt), of the definition; for
+    /// [`Resource`](ActionKind::Resource), of the URI. For [`Connect`](ActionKind::Connect), it is the fingerprint of the server.
+    /// Otherwise, it is empty.
     pub definition: String,
     /// A random key, `:`, and a SHA-256 of the key and the server. The server is the path of the program, its arguments, its
     /// working directory and its variables with their values, or the URL and the headers. If a variable or header refers to a

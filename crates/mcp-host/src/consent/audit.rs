@@ -24,7 +24,7 @@ use super::redact::SecretNames;
 /// elicitation, the line has a hash of the request instead of its text. It also has a `reason` if the request was denied without
 /// asking the user.
 ///
-/// For a resource, `name` is the URI without its query and fragment, and `sha256` is that of the whole URI.
+/// For a resource, `name` is the URI without its query and fragment, and `sha256` is the hash of the whole URI.
 ///
 /// A `result` has `kind` (`callTool`, `prompt` or `resource`), `name`, `outcome` (`ok`, `toolError` or `failed`) and `elapsed` in ms.
 ///

@@ -96,8 +96,8 @@ impl<'a> Redaction<'a> {
         }
     }
 
-    /// Adds a schema and all schemas that apply to the same value. Returns `false` if some cannot be found, because there are too many or
-    /// a reference is not a JSON pointer within the schema.
+    /// Adds a schema and all schemas that apply to the same value. Returns `false` if some schemas cannot be found: there are too
+    /// many, or a reference is not a JSON pointer within the schema.
     fn expand(&self, schema: &'a Value, all: &mut Vec<&'a Value>) -> bool {
         if all.iter().any(|known| std::ptr::eq(*known, schema)) {
             return true;

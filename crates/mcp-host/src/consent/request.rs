@@ -61,7 +61,7 @@ pub enum ConsentAction {
     CallTool {
         /// The definition that the server gives now. Its annotations are claims of the server and can be wrong.
         tool: Arc<Tool>,
-        /// The arguments, as they are sent.
+        /// The arguments, exactly as the host sends them.
         arguments: Value,
     },
     /// Like [`CallTool`](Self::CallTool), but the user has approved only an earlier definition of the tool.
@@ -69,7 +69,7 @@ pub enum ConsentAction {
     ChangedDefinition {
         /// The definition that the server gives now.
         tool: Arc<Tool>,
-        /// The arguments, as they are sent.
+        /// The arguments, exactly as the host sends them.
         arguments: Value,
     },
     /// The application gets a prompt.
@@ -77,15 +77,15 @@ pub enum ConsentAction {
     GetPrompt {
         /// The name that the server gives the prompt.
         name: String,
-        /// The arguments, as they are sent.
+        /// The arguments, exactly as the host sends them.
         arguments: Vec<(String, String)>,
-        /// Whether only an earlier definition of the prompt was approved.
+        /// Whether the user has approved only an earlier definition of the prompt.
         is_changed: bool,
     },
     /// The application reads or watches a resource.
     #[non_exhaustive]
     ReadResource {
-        /// The URI, as it is sent.
+        /// The URI, exactly as the host sends it.
         uri: String,
     },
     /// The server sends a request to the model.

@@ -176,7 +176,7 @@ fn is_accepted(name: &str) -> bool {
         && !name.is_empty()
 }
 
-/// Adds the type, which is one name in upper case. `null` is `nullable`.
+/// Adds the type, which is one name in upper case. The type `null` becomes the keyword `nullable`.
 fn set_type(narrowed: &mut Map<String, Value>, value: &Value) {
     let names: Vec<&str> = match value {
         Value::String(name) => vec![name],

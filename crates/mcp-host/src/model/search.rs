@@ -25,7 +25,7 @@ const MAX_RESULTS: usize = 20;
 const MAX_RESULT_BYTES: usize = 64 << 10;
 /// Maximum number of servers that the description of `search_tools` names.
 const MAX_SERVERS: usize = 50;
-/// Number of bytes of JSON that count as one token. Texts of models have three to four; schemas have fewer.
+/// Number of bytes of JSON that count as one token. Texts of models have three to four bytes for each token; schemas have fewer.
 const BYTES_PER_TOKEN: usize = 3;
 
 /// The number of tokens that tool definitions may use in a model request.

@@ -16,7 +16,7 @@ const MAX_ISSUERS: usize = 8;
 
 #[derive(Debug, Clone)]
 pub(crate) struct DiscoveryResult {
-    /// The resource identifier of the server, as its metadata has it.
+    /// The resource identifier in the metadata of the server.
     pub(crate) resource: String,
     /// The metadata of the server; servers of 2025-03-26 have none.
     pub(crate) document: Option<ResourceMetadata>,

@@ -48,8 +48,8 @@ impl Credentials {
         self
     }
 
-    /// Sets the issuer of the credentials, the only one that receives them. Required with a secret, a
-    /// key or an assertion. Other credentials are bound to the first issuer that the server names.
+    /// Sets the issuer of the credentials. No other issuer receives them. This setting is required with a secret, a key or an
+    /// assertion. Other credentials are bound to the first issuer that the server names.
     #[must_use]
     pub fn issuer(mut self, issuer: impl Into<String>) -> Self {
         self.issuer = Some(issuer.into());
@@ -118,7 +118,7 @@ pub(crate) struct Registration {
     #[serde(rename = "token_endpoint_auth_method")]
     pub(crate) method: Option<AuthMethod>,
     pub(crate) redirect_uri: Option<String>,
-    /// The scopes it may request, if they are restricted.
+    /// The scopes that the client may request, if the registration restricts them.
     #[serde(rename = "scope")]
     pub(crate) scopes: Option<Scopes>,
     /// The time of expiry, in seconds since 1970.

@@ -129,7 +129,7 @@ pub(crate) async fn register(
     })
 }
 
-/// Returns whether a response is an error, whatever its status is.
+/// Returns whether a response is an error, regardless of its status.
 fn names_error(reply: &Reply) -> bool {
     let error = reply.json::<RegistrationError>().ok();
     error.is_some_and(|error| error.error.is_some()) && RegistrationResponse::read(reply).is_err()

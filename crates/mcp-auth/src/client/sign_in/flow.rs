@@ -276,8 +276,8 @@ impl Inner {
         }
     }
 
-    /// Returns the scopes to request: those of the settings, of the challenge, or of the server's
-    /// metadata, in this order, and the scopes of the previous tokens.
+    /// Returns the scopes to request: the scopes of the settings, otherwise of the challenge, otherwise of the server's metadata.
+    /// The scopes of the previous tokens are added.
     ///
     /// Specification: authorization, scope selection strategy.
     fn scopes(&self, request: &SignInRequest, found: &DiscoveryResult) -> Scopes {

@@ -77,9 +77,8 @@ pub const ENTERPRISE_EXTENSION: &str = "io.modelcontextprotocol/enterprise-manag
 
 /// A user of an organisation whose identity provider authorizes access.
 ///
-/// The identity provider exchanges the user's identity token for an assertion to the server's
-/// authorization server, which exchanges the assertion for an access token. The user is not asked
-/// for consent.
+/// The identity provider exchanges the user's identity token for an assertion. The server's authorization server exchanges this
+/// assertion for an access token. The user is not asked for consent.
 ///
 /// Specification: [enterprise-managed
 /// authorization](https://github.com/modelcontextprotocol/ext-auth).
@@ -124,8 +123,7 @@ impl fmt::Debug for Enterprise {
 }
 
 impl Inner {
-    /// Exchanges the user's identity token at the identity provider for an assertion to the
-    /// server's authorization server.
+    /// Sends the user's identity token to the identity provider. Returns an assertion for the server's authorization server.
     ///
     /// Specification: enterprise-managed authorization, token exchange.
     pub(crate) async fn assertion(

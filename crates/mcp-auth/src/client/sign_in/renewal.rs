@@ -16,8 +16,8 @@ use crate::error::{Error, ErrorKind};
 use crate::scopes::Scopes;
 use crate::well_known::is_same_issuer;
 
-/// Maximum number of successive sign-ins after which no token is accepted, and of successive step-ups after which no message
-/// succeeds.
+/// Maximum number of successive sign-ins after which the server accepts no token, and of successive step-ups after which no
+/// message succeeds.
 const MAX_ATTEMPTS: u32 = 3;
 
 /// The lock for obtaining tokens; `None` while a task holds it.
@@ -249,7 +249,7 @@ impl Refresh {
         }
     }
 
-    /// Returns renewed tokens, or `None` if the server no longer names the issuer of the old ones.
+    /// Returns renewed tokens, or `None` if the server no longer names the issuer of the old tokens.
     async fn refreshed(&self, old: &TokenSet) -> Result<Option<TokenSet>, Error> {
         let inner = &self.inner;
         let Some(refresh) = old.refresh.clone() else {

@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind};
 use crate::scopes::Scopes;
 use crate::{Secret, secret};
 
-/// Maximum number of seconds by which a token is renewed before it expires.
+/// Maximum time between the renewal of a token and its expiry, in seconds.
 const EXPIRY_MARGIN: u64 = 30;
 
 /// The authentication scheme of a token.
@@ -45,8 +45,8 @@ pub(crate) struct TokenSet {
     /// The scopes of the authorization request, without those that the server has added.
     #[serde(default)]
     pub(crate) requested: Option<Scopes>,
-    /// Whether the program was given the id of a public client for the sign-in. Another program can
-    /// then renew the tokens without a stored registration.
+    /// Whether the sign-in used the configured id of a public client. If so, another program can renew the tokens without a
+    /// stored registration.
     #[serde(default)]
     pub(crate) has_public_client: bool,
 }

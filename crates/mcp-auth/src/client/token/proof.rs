@@ -20,7 +20,7 @@ pub(crate) const DPOP: HeaderName = HeaderName::from_static("dpop");
 const NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 /// Maximum number of nonces. A sign-in has two servers; the other nonces belong to earlier sign-ins.
 const MAX_NONCES: usize = 8;
-/// Maximum size of a nonce. Larger ones are ignored.
+/// Maximum size of a nonce. Larger nonces are ignored.
 const MAX_NONCE_BYTES: usize = 1_024;
 
 /// A key and the proofs it signs.

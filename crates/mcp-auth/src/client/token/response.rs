@@ -75,7 +75,7 @@ pub(crate) struct TokenError {
 }
 
 impl TokenError {
-    /// Returns the error of a response, whatever its status is.
+    /// Returns the error of a response, regardless of its status.
     pub(crate) fn of(reply: &Reply) -> Option<Self> {
         let body: Value = reply.json().ok()?;
         let has_token = reply.status.is_success() && body.get("access_token").is_some();

@@ -10,14 +10,14 @@ use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// The body of a response: of the inner service, or a text of [`RequireBearer`].
+/// The body of a response: the body of the inner service, or a text of [`RequireBearer`].
 ///
 /// [`RequireBearer`]: super::RequireBearer
 pub struct Body<B>(BodyKind<B>);
 
 enum BodyKind<B> {
     Inner(B),
-    /// Ends when the timer has expired.
+    /// The body of the inner service, which ends when the timer has expired.
     Limited(B, Pin<Box<Sleep>>),
     Text(TextBody),
 }

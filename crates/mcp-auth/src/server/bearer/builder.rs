@@ -82,15 +82,15 @@ impl RequireBearerBuilder {
         self
     }
 
-    /// Sets the scopes that clients request if no challenge names any; keep them minimal. Default:
-    /// those of [`scope`](Self::scope).
+    /// Sets the scopes that clients request if no challenge names any; keep them minimal. Default: the scopes of
+    /// [`scope`](Self::scope).
     pub fn scopes_supported(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.supported.extend(scopes.into_iter().map(Into::into));
         self
     }
 
     /// Adds the scopes that the tools of this server require to the metadata, so that clients and users know which scopes exist.
-    /// The metadata also contains those of [`scope`](Self::scope) and [`scopes_supported`](Self::scopes_supported).
+    /// The metadata also contains the scopes of [`scope`](Self::scope) and [`scopes_supported`](Self::scopes_supported).
     pub fn scopes_of<S: Clone + Send + Sync + 'static>(
         mut self,
         server: &mcp_server::Server<S>,
@@ -204,7 +204,7 @@ impl RequireBearerBuilder {
         })))
     }
 
-    /// Returns the authorization servers, that of the verifier first.
+    /// Returns the authorization servers. The authorization server of the verifier is the first one.
     fn authorization_servers(&self) -> Result<Vec<String>, Error> {
         let mut servers: Vec<String> = Vec::new();
         servers.extend(self.verifier.issuer().map(str::to_owned));

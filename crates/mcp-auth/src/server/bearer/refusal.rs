@@ -34,7 +34,7 @@ pub(super) enum Refusal {
     Audience(String),
     /// The proof for a bound token is missing or invalid.
     Proof(&'static str),
-    /// The proof has no nonce of this server, or an old one.
+    /// The proof has no nonce of this server, or an old nonce.
     Nonce,
     /// The token lacks some of these scopes.
     Scope {
@@ -54,7 +54,7 @@ pub(super) struct ChallengeContext<'a> {
     pub(super) scopes: &'a Scopes,
     /// The settings for bound tokens, if the server accepts them.
     pub(super) dpop: Option<&'a ProofChecker>,
-    /// The scheme of the request; `None` if it has none.
+    /// The scheme of the request; `None` if the request has no token.
     pub(super) scheme: Option<Scheme>,
 }
 

@@ -20,10 +20,9 @@ use super::policy::Policy;
 /// - A request without a token or with an invalid token receives 401 and a challenge that leads to the metadata. A request whose
 ///   token lacks a scope receives 403 and the required scopes. A malformed request receives 400. If tokens cannot be verified
 ///   now, the status is 503, not 401. With [`RequireBearerBuilder::allow_anonymous`], requests without a token are accepted too.
-/// - The layer removes the `Authorization` header of an accepted request and adds a [`Principal`],
-///   a [`Grant`] and an [`Identity`] to its extensions. Handlers do not see the token. Only an endpoint with
-///   `ServerOptions::with_forwarding` sends it on, with its DPoP proof, to another process of the same server, which verifies
-///   both again.
+/// - The layer removes the `Authorization` header of an accepted request and adds a [`Principal`], a [`Grant`] and an
+///   [`Identity`] to its extensions. Handlers do not see the token. Only an endpoint with `ServerOptions::with_forwarding` sends
+///   the token on, with its DPoP proof, to another process of the same server. That process verifies both again.
 /// - If a handler requires more scopes, with [`Tool::scope`] or [`Auth::require`], the response becomes 403 with the required
 ///   scopes, or 401 if the request has no token. A response that is already an event stream does not change.
 /// - The [metadata](Metadata) is public.

@@ -38,9 +38,9 @@ const WINDOW: Duration = Duration::from_secs(60);
 /// of the request. The server accepts the request if the token is bound to the key of the proof (`cnf.jkt`), and if the proof was
 /// not used before. The server rejects a bound token without a proof.
 ///
-/// The URL of a proof must be that of the request, with the scheme and authority of the protected server, or the URL of the
-/// protected server. A proxy in front of the server may therefore change the path only if clients use the URL of the
-/// protected server.
+/// The URL of a proof must be the URL of the protected server, or the URL of the request with the scheme and authority of the
+/// protected server. A proxy in front of the server may therefore change the path only if clients use the URL of the protected
+/// server.
 ///
 /// ```
 /// use mcp_auth::server::{Dpop, Jwt, require_bearer};
@@ -188,7 +188,7 @@ impl fmt::Debug for Dpop {
 #[derive(Debug)]
 pub(super) enum ProofError {
     Invalid(&'static str),
-    /// The proof has no nonce of this server, or an old one.
+    /// The proof has no nonce of this server, or an old nonce.
     Nonce,
     /// The replay cache failed.
     Unavailable(Box<dyn std::error::Error + Send + Sync>),
@@ -206,7 +206,7 @@ pub(super) struct ProofChecker {
     clock: Arc<dyn Fn() -> SystemTime + Send + Sync>,
 }
 
-/// A proof that is valid for its request, and perhaps a replay.
+/// A proof that is valid for its request. The proof can be a replay.
 pub(super) struct CheckedProof {
     proof: Proof,
     header: HeaderValue,

@@ -12,7 +12,7 @@ use crate::server::strict::decode_base64url;
 
 /// A new nonce begins after each period.
 const PERIOD: Duration = Duration::from_secs(60);
-/// Number of periods, after the period in which a nonce begins, in which the nonce is accepted: 5 minutes together.
+/// A nonce is accepted in the period in which it begins and in this number of later periods: 5 minutes together.
 const MAX_AGE: u64 = 4;
 /// Minimum length of a key, in bytes.
 const MIN_KEY_BYTES: usize = 32;

@@ -11,13 +11,14 @@ use tokio::time::Instant;
 /// Default number of proofs in a [`MemoryReplayCache`].
 const CAPACITY: usize = 262_144;
 
-/// The part of the entries that one key may use, of a [`MemoryReplayCache`].
+/// The share of the entries of a [`MemoryReplayCache`] that one key may use.
 const SHARE: usize = 4;
 
 /// A store of the proofs that were used, so that a server does not accept a proof twice.
 ///
-/// A cache that several processes of a server share, such as Redis, makes a proof unique for all of them. It also contains tickets for
-/// requests that a process forwards to another one (`ServerOptions::with_forwarding`), so that the other process accepts their proofs.
+/// If several processes of a server share a cache, such as Redis, none of them accepts a proof that another process has accepted.
+/// The cache also contains tickets for requests that a process forwards to another one (`ServerOptions::with_forwarding`), so
+/// that the other process accepts their proofs.
 pub trait ReplayCache: Send + Sync + 'static {
     /// Stores a proof for `lifetime` if it is not stored yet. Returns whether it was stored: `false` for a replay.
     ///
@@ -33,12 +34,12 @@ pub trait ReplayCache: Send + Sync + 'static {
         lifetime: Duration,
     ) -> BoxFuture<'a, Result<bool, Box<dyn std::error::Error + Send + Sync>>>;
 
-    /// Removes what [`insert`](Self::insert) has stored, if it has not expired. Returns whether it was stored.
+    /// Removes an entry that [`insert`](Self::insert) has stored and that has not expired. Returns whether there was such an
+    /// entry.
     ///
-    /// Only tickets are removed, never proofs. Checking and removing must be one atomic step, such as `DEL key:id` of Redis:
-    /// of several concurrent calls, exactly one returns `true`.
-    /// Default: returns `false` and removes nothing, so that a process rejects a forwarded
-    /// request whose proof the other process has stored in this cache.
+    /// Only tickets are removed, never proofs. Checking and removing must be one atomic step, such as `DEL key:id` of Redis: of
+    /// several concurrent calls, exactly one returns `true`. Default: returns `false` and removes nothing. A process then rejects
+    /// a forwarded request, because the other process has stored the proof in this cache.
     ///
     /// # Errors
     /// The cache cannot be reached. The server then rejects the request with status 503.

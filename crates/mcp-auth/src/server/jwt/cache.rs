@@ -55,7 +55,7 @@ struct Inner {
 /// The source of an issuer's keys.
 pub(crate) struct Source {
     pub(crate) issuer: Issuer,
-    /// The URL of the keys; otherwise the metadata names it.
+    /// The URL of the keys; `None` if the metadata of the issuer names the URL.
     pub(crate) keys: Option<Url>,
     pub(crate) http_client: HttpClient,
 }

@@ -221,8 +221,9 @@ impl AccessPolicy {
         })
     }
 
-    /// Describes each rule for tools or prompts that matches no listed name, after the JSON pointer of the rule in the policy. `lists` says whether a mount that a pattern matches lists a tool or,
-    /// with `true`, a prompt that matches a pattern.
+    /// Returns one text for each rule for tools or prompts that matches no listed name. The text begins with the JSON pointer of
+    /// the rule in the policy. `lists(mount, is_prompt, name)` says whether a mount that matches the pattern `mount` lists a tool
+    /// or prompt that matches the pattern `name`.
     pub(super) fn unmatched(&self, lists: impl Fn(&str, bool, &str) -> bool) -> Vec<String> {
         let is_unmatched = |rule: &AccessRule| {
             let mount = rule.mount.as_deref().unwrap_or("*");

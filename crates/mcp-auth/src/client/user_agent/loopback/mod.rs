@@ -24,7 +24,8 @@ const PATH: &str = "/callback";
 const MAX_REQUEST_BYTES: usize = 16 << 10;
 /// Timeout for reading a request and for writing its response.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum number of concurrent connections. Some come from requests for icons, port scanners, and pages that guess the port.
+/// Maximum number of concurrent connections. Browsers that request icons, port scanners, and pages that guess the port open some
+/// of them.
 const MAX_CONNECTIONS: usize = 64;
 /// Pause after a failure to accept a connection, for example because the process has no file descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
