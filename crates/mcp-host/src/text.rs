@@ -23,8 +23,8 @@ pub fn is_hidden(c: char) -> bool {
     is_control || is_blank || CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(c)
 }
 
-/// Escapes control characters except line ends, invisible characters, and those that change the direction of
-/// text. Use it for all text of a server that is shown to a person.
+/// Escapes control characters except line ends, invisible characters, and characters that change the direction of text. Use it
+/// for all text of a server that is shown to a person.
 pub fn printable(text: &str) -> String {
     let mut printed = String::with_capacity(text.len());
     for c in text.chars() {
@@ -43,7 +43,7 @@ pub(crate) fn quote_lines(text: &str) -> String {
     lines.flat_map(|line| ["\n  > ", line]).collect()
 }
 
-/// Replaces line ends by `\u{a}`, so that the text cannot imitate a line of the host.
+/// Replaces line ends with `\u{a}`, so that the text cannot imitate a line of the host.
 pub(crate) fn one_line(text: &str) -> String {
     text.replace('\n', "\\u{a}")
 }

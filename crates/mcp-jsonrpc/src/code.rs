@@ -1,4 +1,4 @@
-//! Error codes: the five of JSON-RPC and those MCP adds.
+//! Error codes: the five codes of JSON-RPC, and the codes that MCP adds.
 
 use std::fmt;
 

@@ -66,9 +66,9 @@ use crate::options::Kind;
 /// | `#[arg]` | an argument, although the name of its type is that of an extractor |
 /// | `#[extract]` | not an argument: a type that implements `FromCall` |
 ///
-/// `Ctx`, `State<T>`, `Args<T>`, `Ask<T>`, `Server<S>` and `Auth` are extractors without
-/// `#[extract]`. All others need it, also `Option<Ask<T>>` and `Result<Ask<T>, HandlerError>`. A
-/// function has at most eight parameters; all arguments together count as one.
+/// `Ctx`, `State<T>`, `Args<T>`, `Ask<T>`, `Server<S>` and `Auth` are extractors without `#[extract]`. All other extractors need
+/// it, also `Option<Ask<T>>` and `Result<Ask<T>, HandlerError>`. A function has at most eight parameters; all arguments together
+/// count as one.
 ///
 /// # Options
 ///

@@ -8,7 +8,7 @@ const BUCKETS: [f64; 14] = [
     0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0,
 ];
 
-/// The metrics of both roles. For a request that the server sends, the metrics of the server are those of a client.
+/// The metrics of both roles. For a request that the server sends, the server records the metrics of a client.
 #[derive(Debug)]
 pub(crate) struct Instruments {
     pub(crate) client: RoleInstruments,

@@ -40,7 +40,7 @@ mod operation;
 mod propagation;
 mod telemetry;
 
-/// The API of OpenTelemetry. Two versions of this crate in one program have separate global providers: what the one records, the other
-/// does not export. With this re-export a program has the version that [`Telemetry`] uses.
+/// The API of OpenTelemetry. Two versions of this crate in one program have separate global providers, so one version does not
+/// export the data that the other version records. With this re-export a program has the version that [`Telemetry`] uses.
 pub use opentelemetry;
 pub use telemetry::Telemetry;

@@ -133,7 +133,7 @@ pub(crate) struct Operation<'t> {
     start: Instant,
     direction: Direction,
     method: Cow<'static, str>,
-    /// Whether the method is a custom one, whose name the peer may have invented.
+    /// Whether the method is custom. The peer may have invented the name of such a method.
     is_custom: bool,
     name: Option<(&'static str, NameKind, String)>,
     /// The attributes that span and metrics share.

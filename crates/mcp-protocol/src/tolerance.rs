@@ -119,8 +119,7 @@ impl Tolerance {
             .collect()
     }
 
-    /// Returns whether a deviation is tolerated. If so, counts it, and logs the first one of its
-    /// kind with `detail`.
+    /// Returns whether a deviation is tolerated. If so, counts it, and logs the first deviation of its kind with `detail`.
     #[cold]
     pub fn admits(&self, deviation: Deviation, detail: impl fmt::Display) -> bool {
         if self.strictness == Strictness::Strict {

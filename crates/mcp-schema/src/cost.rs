@@ -20,7 +20,7 @@ const STEPS: u64 = 10_000_000;
 const LEVELS: usize = 64;
 /// Maximum length of a chain of schemas for the same value.
 const CHAIN: usize = 64;
-/// Maximum chain length times levels of the value, because the engines recurse.
+/// Maximum product of the chain length and the levels of the value. It is limited because the engines recurse.
 const STACK: usize = 2_048;
 /// Maximum work for the estimate itself.
 const ESTIMATE: usize = 500_000;

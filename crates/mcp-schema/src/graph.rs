@@ -27,7 +27,7 @@ pub(super) enum Part {
     Item(usize),
 }
 
-/// The parts of an object, and those of an array.
+/// The parts of an object, and the parts of an array.
 #[derive(Debug, Default)]
 pub(super) struct Kinds<T> {
     pub(super) object: T,

@@ -41,7 +41,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// The text of the error, and the texts of its sources, unless it already contains them.
+/// The text of the error, followed by the texts of its sources unless the text already contains them.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = self.0.to_string();

@@ -127,7 +127,7 @@ impl HandlerError {
         }
     }
 
-    /// Returns whether the client receives the error as -32603. `is_tool` says that the error is that of a tool.
+    /// Returns whether the client receives the error as -32603. `is_tool` says that a tool has returned the error.
     pub(crate) fn is_internal(&self, is_tool: bool) -> bool {
         match &*self.kind {
             ErrorKind::Protocol(error) => error.code == ErrorCode::INTERNAL_ERROR,

@@ -234,7 +234,7 @@ impl Subscriptions {
         })
     }
 
-    /// Notifies the subscribers of a change; only the subscribers of `user`, if there is one.
+    /// Notifies the subscribers of a change. If `user` is set, notifies only the subscribers of this user.
     pub(crate) fn deliver(&self, change: &Change, user: Option<&str>) {
         for subscription in lock(&self.open).iter() {
             if subscription.filter.matches(change)

@@ -83,7 +83,7 @@ impl FileEntry {
     }
 }
 
-/// Returns the digest of a content, in the form of entries.
+/// Returns the digest of content, in the form that entries have.
 pub(crate) fn digest(content: &[u8]) -> String {
     format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(content)))
 }

@@ -170,8 +170,8 @@ impl StoreFile {
         key.map_err(|error| OpenError::io(&self.path, std::io::Error::other(error.to_string())))
     }
 
-    /// Runs a transaction. `work` returns its result, and whether it has changed anything. If it has not, nothing is written to
-    /// the disk.
+    /// Runs a transaction. `work` returns its result, and whether it has changed anything. If `work` has changed nothing, nothing
+    /// is written to the disk.
     pub(crate) fn change<T>(
         &mut self,
         work: impl FnOnce(&WriteTransaction, RedbOptions) -> Result<(T, bool), DatabaseError>,
@@ -211,7 +211,7 @@ impl StoreFile {
         }
     }
 
-    /// Runs an operation on the database; After any failure, the next operation opens the file again.
+    /// Runs an operation on the database. After any failure, the next operation opens the file again.
     pub(crate) fn with<T>(
         &mut self,
         work: impl FnOnce(&Database) -> Result<T, DatabaseError>,

@@ -27,8 +27,7 @@ pub struct RedbOptions {
 }
 
 impl RedbOptions {
-    /// Creates the default limits: 10,000 tasks, 1,000 per owner, 64 MiB of tasks, 10,000 sessions, 64 MiB of sessions, 64 MiB of
-    /// events and 10 MiB for each session, kept for 5 minutes, a cache of 8 MiB and a queue of 256 operations.
+    /// Creates the default limits. Each setter names its default.
     pub fn new() -> Self {
         Self {
             max_tasks: 10_000,

@@ -10,7 +10,7 @@ use crate::{OpenError, RedbOptions, RedbTaskStore};
 
 /// A database file, from which the stores are made. Cloning returns another handle to the same file.
 ///
-/// One thread does the work, so that callers do not block an executor; Concurrent changes share a transaction. After a failure,
+/// One thread does the work, so that callers do not block an executor. Concurrent changes share a transaction. After a failure,
 /// for example a full disk, the next operation opens the file again.
 ///
 /// When the last handle and the last store are dropped, running operations complete and the file is closed, which takes a few

@@ -38,7 +38,7 @@ struct Scripts {
     update: Script,
 }
 
-/// A session as it is stored.
+/// The stored form of a session.
 struct Loaded {
     lease: SessionLease,
     version: u64,

@@ -99,7 +99,7 @@ impl StdioOptions {
 
     /// Makes [`serve`](crate::serve) not change the file descriptors 0 and 1 while it runs.
     ///
-    /// By default, on Unix, the protocol moves to private descriptors; Until serving ends, descriptor 1 points to stderr, and
+    /// By default, on Unix, the protocol moves to private descriptors. Until serving ends, descriptor 1 points to stderr, and
     /// descriptor 0 points to the null device. Code and child processes that print or read by accident can therefore not break
     /// the session. Other systems do not have this guard.
     #[must_use]

@@ -1,4 +1,4 @@
-//! A member that is one value or an array of them.
+//! A member that is one value or an array of values.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -29,7 +29,7 @@ const MAX_ITEMS: usize = 10_000;
 const MAX_TEMPLATES: usize = 1_000;
 /// Maximum total size of the resource templates of a server.
 const MAX_TEMPLATE_BYTES: usize = 256 << 10;
-/// Maximum size of their names or URIs in total.
+/// Maximum total size of the names or URIs of one kind that are kept for a server.
 const MAX_BYTES: usize = 4 << 20;
 
 /// The names and URIs of one server.

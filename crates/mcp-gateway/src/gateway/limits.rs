@@ -151,7 +151,7 @@ impl RequestCounter {
 }
 
 impl Clients {
-    /// Removes each client whose count is the same as the count of a new client.
+    /// Removes each client that has no running request and may again send the full number of requests.
     fn sweep(&mut self, limits: ClientLimits, now: Instant) {
         if self
             .cleaned_up

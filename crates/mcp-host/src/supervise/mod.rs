@@ -258,7 +258,7 @@ impl SupervisedClient {
         call
     }
 
-    /// Returns the timeouts of requests, if they are not those of the client.
+    /// Returns the timeouts of requests, if they differ from the timeouts of the client.
     fn timeouts(&self) -> Option<Timeouts> {
         let idle = self.0.call_timeout?;
         Some(Timeouts::new(idle, Timeouts::default().total.max(idle)))
@@ -305,7 +305,7 @@ impl Permitted {
     /// How often the definition may change between the permission and the call.
     const MAX_CHANGES: usize = 3;
 
-    /// Asks for permission if the definition differs from the permitted definition. Returns whether this was the case.
+    /// Asks for permission if the definition differs from the permitted definition. Returns whether the definition differs.
     async fn ask(
         &mut self,
         server: &str,

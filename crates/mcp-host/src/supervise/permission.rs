@@ -66,13 +66,14 @@ pub(crate) trait Permission: Send + Sync + 'static {
         arguments: &'a Value,
     ) -> BoxFuture<'a, Result<(), String>>;
 
-    /// Notes that the application has received text of the server. Must be called before a model can get it.
+    /// Notes that the application has received text of the server. Must be called before a model can receive this text.
     fn received(&self);
 
     /// Decides about a prompt or a resource.
     fn fetch<'a>(&'a self, item: &'a Item<'a>) -> BoxFuture<'a, Result<(), String>>;
 
-    /// Receives whether the server has returned a prompt or resource that was permitted. Must be called before a model gets it.
+    /// Receives whether the server has returned a prompt or resource that was permitted. Must be called before a model receives
+    /// the prompt or resource.
     fn fetched(&self, item: &Item<'_>, started: Instant, is_ok: bool);
 
     /// Receives the result of a call that was permitted.

@@ -79,8 +79,8 @@ pub(super) struct Failures {
 }
 
 impl Failures {
-    /// Counts a failure. `lasted` is how long the connection was open, and `random` a number from 0
-    /// to 255 for the jitter. Returns the wait before the restart; `None` if there were too many.
+    /// Counts a failure. `lasted` is how long the connection was open, and `random` a number from 0 to 255 for the jitter.
+    /// Returns the wait before the restart; `None` if there were too many failures.
     pub(super) fn wait(
         &mut self,
         policy: &RestartPolicy,

@@ -332,7 +332,7 @@ impl Keeper<'_> {
         }
     }
 
-    /// Requests a list. What the server does not offer is empty.
+    /// Requests a list. A list that the server does not offer is empty.
     async fn request<T>(
         &self,
         kind: &str,

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 /// Maximum number of references that lead to one field.
 const REFERENCES: usize = 8;
 
-/// Rewrites the schema of a form as the specification defines it: resolves references within the form; replaces a union with
-/// `null` by its other branch, and makes the field optional; derives the type of a choice from its values; and removes defaults
-/// of another type.
+/// Rewrites the schema of a form as the specification defines it. Resolves references within the form. Replaces a union with
+/// `null` by its other branch, and makes the field optional. Derives the type of a choice from its values. Removes defaults of
+/// another type.
 pub(super) fn repair(form: &mut Value) {
     let root = form.clone();
     let Value::Object(members) = form else {

@@ -57,8 +57,8 @@ impl RequestContext {
         Ok(result)
     }
 
-    /// On the stateless revision, where each request declares capabilities, converts a missing
-    /// capability into the error for the client request.
+    /// Converts a missing capability into the error for the client request, if the revision is the stateless one. On this
+    /// revision, each request declares capabilities.
     fn undeclared(&self, error: AskError) -> AskError {
         match error {
             AskError::Unsupported(Unsupported::Capability(name)) if self.rules().stateless => {
@@ -201,7 +201,7 @@ impl RequestContext {
         task::is_supported(method, capabilities, self.rules()).then_some(ttl)
     }
 
-    /// Sends a request to the client and decodes the response: on the stream of this request, or as a pending input request. An
+    /// Sends a request to the client, on the stream of this request or as a pending input request, and decodes the response. An
     /// invalid response to a pending input request counts as missing.
     async fn ask<T: DeserializeOwned + Send>(
         &self,

@@ -84,8 +84,8 @@ impl Future for MuxCall {
 }
 
 impl Drop for MuxCall {
-    /// Sends a cancellation, unless the response was received. Sends none for `initialize`, which must not be cancelled, and for
-    /// `server/discover`: a server that does not answer it may not know cancellations.
+    /// Sends a cancellation, unless the response was received. Sends no cancellation for `initialize`, which must not be
+    /// cancelled. Sends none for `server/discover` either: a server that does not answer this request may not know cancellations.
     fn drop(&mut self) {
         let Stage::Sent(id) = self.stage else {
             return;

@@ -5,8 +5,8 @@ use core::net::IpAddr;
 
 use super::{Principal, RequestOrigin};
 
-/// The client to which memory and work are charged: its principal or, without a principal, its address. Both are unknown for a
-/// client on the same machine, if the HTTP server does not report addresses, and after a restart.
+/// The client to which memory and work are charged: its principal or, without a principal, its address. Both can be unknown: if
+/// the client is on the same machine, if the HTTP server does not report addresses, or after a restart.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Owner {

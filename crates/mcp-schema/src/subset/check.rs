@@ -178,7 +178,7 @@ impl Run<'_> {
     /// Counts the alternatives that match, up to `enough`.
     ///
     /// # Errors
-    /// None of them matches.
+    /// No alternative matches.
     fn count(&mut self, ids: &[Id], value: &Value, enough: usize) -> Result<usize, Fail> {
         let mut fits = 0;
         let mut violations = Vec::new();

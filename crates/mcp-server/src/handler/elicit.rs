@@ -221,7 +221,7 @@ impl Ctx {
     }
 }
 
-/// Checks the rules for an answer that neither the form nor the decoder checks, such as a pattern. Without the feature `validate`
+/// Checks the rules that neither the form nor the decoder of an answer checks, such as a pattern. Without the feature `validate`
 /// patterns are not checked.
 fn check_answer<T: JsonSchema>(content: &Value) -> Result<(), String> {
     let schema = schema::form::<T>().map_err(|error| error.to_string())?;

@@ -32,8 +32,8 @@ struct Argument {
     is_required: bool,
 }
 
-/// Wraps a handler whose arguments are text, so that numbers and booleans are read from the text. The schema of the argument type
-/// decides which arguments these are, not the name of the type.
+/// Wraps a handler whose arguments are text, so that numbers and booleans are read from the text. The schema of the argument
+/// type, not the name of the type, decides which arguments are read in this way.
 pub(super) fn reading<K: Kind>(spec: &Spec, run: Erased<K>) -> Erased<K> {
     let arguments: Vec<Argument> = match &spec.input {
         Some(input) => arguments(&input.schema).collect(),

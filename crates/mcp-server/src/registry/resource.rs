@@ -210,7 +210,7 @@ impl ResourceEntry {
     }
 }
 
-/// Wraps a handler in its middleware, and both in the access check.
+/// Puts a handler behind its middleware, and both behind the access check.
 fn with_layers(
     layers: Vec<SharedMiddleware>,
     run: Erased<ForResource>,

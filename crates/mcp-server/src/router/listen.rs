@@ -16,7 +16,7 @@ use crate::subscriptions::Filter;
 
 /// Maximum number of resources in one subscription.
 const MAX_SUBSCRIBED: usize = 1_024;
-/// Maximum size of their URIs in total, in bytes.
+/// Maximum total size of the URIs of these resources, in bytes.
 const MAX_SUBSCRIBED_BYTES: usize = 64 << 10;
 
 impl Core {

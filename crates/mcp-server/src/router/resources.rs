@@ -34,7 +34,7 @@ impl FoundResource {
         }
     }
 
-    /// Returns the URI as the resource or template writes it.
+    /// Returns the URI in the spelling of the resource or template.
     pub(super) fn uri(&self) -> &str {
         match self {
             Self::Fixed(entry) => &entry.definition.uri,

@@ -100,7 +100,7 @@ impl fmt::Display for SchemaError {
 
 impl std::error::Error for SchemaError {}
 
-/// Returns the schema of an argument type whose decoder is unknown.
+/// Returns the schema of an argument type, and does not test the decoder of the type.
 pub(crate) fn input<T: JsonSchema>() -> Result<Input, SchemaError> {
     input_of(&Derived::of::<T>(), Side::Input)
 }

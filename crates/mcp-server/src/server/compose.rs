@@ -27,9 +27,9 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// completes their arguments; they do not run for lists. A subscription to one of its resources is checked
     /// as a read.
     ///
-    /// The extensions and experimental capabilities of the other server are declared too; if both
-    /// servers declare the same one, the settings of this server apply. All other settings of the other
-    /// server are ignored, for example instructions, deadline and task store.
+    /// The extensions and experimental capabilities of the other server are declared too; if both servers declare the same
+    /// extension or capability, the settings of this server apply. All other settings of the other server are ignored, for
+    /// example instructions, deadline and task store.
     ///
     /// [`build`](Self::build) reports an error for each name or URI that both servers use, and if
     /// both have a [data source](Self::list_resources).

@@ -43,7 +43,7 @@ enum End {
     Expired,
     /// A change could not be saved.
     StoreFailed(TaskStoreError),
-    /// Another request or process has ended the task and saved this.
+    /// Another request or process has ended the task, and has saved the end.
     EndedElsewhere,
 }
 

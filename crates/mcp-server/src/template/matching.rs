@@ -12,7 +12,7 @@ use super::syntax::{Modifier, Operator, Part};
 
 /// Maximum length of a URI, in bytes.
 const BYTES: usize = 8 * 1024;
-/// Marks each parameter that an expression names; no URI contains this character.
+/// The character that marks each parameter that an expression names. No URI contains this character.
 const PARAMETER: char = '\n';
 
 #[derive(Debug, Clone)]

@@ -261,7 +261,8 @@ fn size(operation: &Operation) -> usize {
     }
 }
 
-/// Returns whether an operation appends the last event of a stream. It is not repeated, because the endpoint of the call can store more meanwhile.
+/// Returns whether an operation appends the last event of a stream. Such an operation is not repeated, because the endpoint of
+/// the call can store further events meanwhile.
 fn is_last(operation: &Operation) -> bool {
     matches!(operation, Operation::Append(append) if append.is_last)
 }
@@ -276,8 +277,8 @@ fn batch_len(operations: &[Operation], max_bytes: usize) -> usize {
     operations.iter().take_while(fits).count().max(1)
 }
 
-/// Sends operations in one round trip; in a cluster, in one for each key, because the keys are at different nodes. `flushed` receives the
-/// requests for reports. `has_failed` says whether the round trip before has failed.
+/// Sends operations in one round trip; in a cluster, in one round trip for each key, because the keys are at different nodes.
+/// `flushed` receives the requests for reports. `has_failed` says whether the previous round trip has failed.
 async fn send(
     connection: &Connection,
     operations: impl Iterator<Item = Operation>,
@@ -331,7 +332,7 @@ redis.call('PEXPIRE', KEYS[1], ARGV[5])
 return 'OK'
 ";
 
-/// Adds the commands that append an event, and remove those before the first one that stays.
+/// Adds the commands that append an event, and the commands that remove the events before the first event that stays.
 fn add_append(pipeline: &mut Pipeline, append: &Append) {
     let retention = u64::try_from(append.retention.as_millis()).unwrap_or(u64::MAX);
     let retention = retention.clamp(1, u64::MAX >> 12);

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 pub(crate) enum ListenState {
     /// The client has not listened yet, or the server has no GET stream.
     Off,
-    /// The client listens or is about to.
+    /// The client listens, or is about to listen.
     On,
     /// The server was unreachable for too long. The next call that reaches it starts listening
     /// again.

@@ -20,8 +20,8 @@ pub(crate) enum KnownOwner {
 }
 
 impl KnownOwner {
-    /// Returns the client at an address. A network of IPv6 (64 bits) counts as one client, because its host
-    /// chooses the rest of its address.
+    /// Returns the client at an address. A network of IPv6 (64 bits) counts as one client, because a host chooses the rest of its
+    /// address.
     pub(crate) fn address(address: IpAddr) -> Self {
         Self::Address(client_network(address))
     }

@@ -48,10 +48,10 @@ enum Inherited {
     Nothing,
 }
 
-/// The variables that programs need to run; the official SDKs pass the same.
+/// The variables that programs need to run; the official SDKs pass the same variables.
 #[cfg(unix)]
 const BASIC_VARIABLES: [&str; 6] = ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
-/// The variables that programs need to run; the official SDKs pass the same.
+/// The variables that programs need to run; the official SDKs pass the same variables.
 #[cfg(not(unix))]
 const BASIC_VARIABLES: [&str; 12] = [
     "APPDATA",

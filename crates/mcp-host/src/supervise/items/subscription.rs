@@ -19,10 +19,10 @@ pub enum ResourceChange {
     Reconnected,
 }
 
-/// How long the end of a connection may follow the end of a subscription.
+/// Maximum time between the end of a subscription and the end of its connection.
 const MAX_CLOSING_WAIT: Duration = Duration::from_secs(1);
 
-/// How often a server may refuse the subscription after it was connected again, and the pause after each time.
+/// How often a server may refuse the subscription after it was connected again, and the pause after each refusal.
 const MAX_REFUSALS: u32 = 5;
 const REFUSAL_PAUSE: Duration = Duration::from_secs(1);
 
@@ -98,7 +98,7 @@ impl ResourceSubscription {
             .then_some(ResourceChange::Reconnected)
     }
 
-    /// Subscribes on the next connection. Another call can go on after a dropped one.
+    /// Subscribes on the next connection. If the future is dropped, another call can continue.
     async fn subscribe_again(&self) -> Option<(Subscription, Client)> {
         let is_down =
             |state: &ServerState| matches!(state, ServerState::Off | ServerState::Failed { .. });

@@ -52,7 +52,7 @@ pub struct InputSnapshot {
     pub call_state: CallState,
     /// The last status message of the handler.
     pub message: Option<String>,
-    /// The number of the last included change, for [`PendingInput::mark_saved`].
+    /// The number of the last change that the snapshot includes, for [`PendingInput::mark_saved`].
     pub change: u64,
 }
 

@@ -67,7 +67,7 @@ impl Refusal {
     }
 
     /// Returns whether the server does not know this session: the status is 404, or the session has worked before and the status
-    /// is another one that servers use for this.
+    /// is another status with which servers report an unknown session.
     ///
     /// Specification: transports, session management.
     pub(crate) fn is_session_lost(&self, session: &Session) -> bool {
@@ -149,7 +149,7 @@ impl Refusal {
         }
     }
 
-    /// Returns whether the server refused the token, In this case, it may accept another token.
+    /// Returns whether the server refused the token. In this case, the server may accept another token.
     fn is_of_token(&self) -> bool {
         let challenge = self.challenge.as_deref().unwrap_or_default();
         self.status == StatusCode::UNAUTHORIZED || challenge.contains("insufficient_scope")

@@ -205,7 +205,8 @@ impl Forwarder {
     }
 }
 
-/// Removes an endpoint from the silent ones when it responds to a request. Otherwise, its sessions would be claimed while it serves them.
+/// Removes an endpoint from the endpoints that do not respond, when it responds to a request. Otherwise, its sessions would be
+/// claimed while it serves them.
 async fn wait_for_response(
     client: Client<HttpConnector, RequestBody>,
     silent: Arc<SilentEndpoints>,

@@ -231,7 +231,7 @@ impl StoreClient {
         self.own_address().as_deref() != record.address()
     }
 
-    /// Returns whether a session is in use, or has unsaved changes, and its lease was not confirmed recently.
+    /// Returns whether the lease of a session was not confirmed recently, and the session is in use or has unsaved changes.
     pub(crate) fn is_due(&self, session: &HttpSession) -> bool {
         let Some(stored) = &session.stored else {
             return false;

@@ -22,8 +22,8 @@ pub use memory::MemoryEventStore;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct StreamKey {
-    /// The session. The session. For a session from a session store, this id depends only on the session and the lease, so it is
-    /// different under each lease.
+    /// The session. For a session from a session store, this id depends only on the session and the lease, so it is different
+    /// under each lease.
     pub session: SessionId,
     /// The number of the stream within the session. A session never uses a number twice.
     pub stream: u32,
@@ -50,10 +50,10 @@ pub trait EventStore: fmt::Debug + Send + Sync + 'static {
     /// `event` may be a part of a larger buffer, which stays in memory as long as `event`.
     fn append(&self, key: StreamKey, sequence: u64, event: Bytes) -> Durability;
 
-    /// Stores the last event of a stream whose endpoint has ended. A store that [several endpoints share](Self::is_shared) should ignore what
-    /// is appended to the stream afterwards, and fail if an event with this number is stored already, so that a stream has one response even
-    /// if its endpoint was only interrupted. An event that was not stored when the future fails must not be stored later. Default: as
-    /// [`append`](Self::append).
+    /// Stores the last event of a stream whose endpoint has ended. A store that [several endpoints share](Self::is_shared) should
+    /// ignore events that are appended to the stream afterwards. It should fail if an event with this number is already stored.
+    /// The stream then has one response, even if its endpoint was only interrupted. An event that was not stored when the future
+    /// fails must not be stored later. Default: as [`append`](Self::append).
     fn append_last(&self, key: StreamKey, sequence: u64, event: Bytes) -> Durability {
         self.append(key, sequence, event)
     }

@@ -11,7 +11,7 @@ use crate::server::listener::http2_stream::ChunkState;
 use crate::server::listener::timers::{ConnectionTimer, NEVER, WheelState};
 use crate::sync::lock;
 
-/// At each tick, one of this number of blocked connections and streams is ended.
+/// At each tick, one in this number of blocked connections and streams is ended.
 const DIVISOR: usize = 4;
 
 /// A connection or stream whose client does not read.

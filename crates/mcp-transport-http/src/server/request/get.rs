@@ -269,7 +269,8 @@ impl OpenedStream {
     }
 }
 
-/// What the stored events of a call of another endpoint say. The events are not kept while others are read, because the client is not charged for them.
+/// The facts that the stored events of a call of another endpoint show. Events are not kept while further events are read,
+/// because the client is not charged for them.
 struct KeptCall {
     /// The ids of the requests, if the first event has them.
     requests: Option<Vec<RequestId>>,

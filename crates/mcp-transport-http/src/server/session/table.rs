@@ -155,7 +155,7 @@ impl SessionTable {
         removed
     }
 
-    /// Removes a session, unless another one has taken its id.
+    /// Removes a session, unless another session has taken its id.
     pub(crate) fn remove_same(&self, id: &SessionId, session: &Arc<HttpSession>) -> bool {
         let shard = self.shard(id).write();
         let mut shard = shard.unwrap_or_else(std::sync::PoisonError::into_inner);

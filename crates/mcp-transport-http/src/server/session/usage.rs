@@ -52,7 +52,7 @@ pub(super) enum NoRoom {
     All,
     /// The number of sessions of one principal.
     Principal,
-    /// The share of one client is used.
+    /// The client has used its share.
     Share,
 }
 

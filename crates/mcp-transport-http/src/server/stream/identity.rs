@@ -63,7 +63,7 @@ impl SessionIdentity {
         (0..=self.earlier.min(MAX_EARLIER)).map(move |age| self.before(age))
     }
 
-    /// Returns the identity of the session the given number of leases ago.
+    /// Returns the identity that the session had this number of leases ago.
     fn before(&self, leases: u64) -> Self {
         let earlier = self.earlier.saturating_sub(leases);
         Self {
