@@ -178,7 +178,7 @@ fn stored(answer: Value) -> Result<ElicitResult, String> {
     };
     if let Some(content) = result.get("content") {
         let Some(fields) = content.as_object() else {
-            return Err(format!("\"content\" must be an object, and is {content}"));
+            return Err(format!("\"content\" must be an object, not {content}"));
         };
         for (name, value) in fields {
             ElicitValue::deserialize(value).map_err(|_| {

@@ -170,7 +170,7 @@ pub(crate) async fn login(
     });
     let loopback = loopback.on_unbound_error(|error| {
         say(&format!(
-            "note: the last page reported {error:?} without the parameter \"state\", so it may be from elsewhere; if the sign-in has failed, \
+            "note: the last page reported {error:?} without the parameter \"state\", so another page may have sent it; if the sign-in has failed, \
              end with Ctrl-C and sign in again"
         ));
     });

@@ -41,7 +41,7 @@ impl Offer {
         for (kind, detail) in client.tolerance().details() {
             let count = client.tolerance().count(kind);
             offer.notes.push(format!(
-                "the server deviates from the specification ({count} times in the way that was seen first): {detail}"
+                "the server deviates from the specification: {detail} ({count} deviations of this kind)"
             ));
         }
         offer

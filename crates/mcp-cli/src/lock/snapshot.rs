@@ -149,7 +149,7 @@ impl Snapshot {
         for name in new.iter().filter(|name| !known.contains(*name)) {
             if !remove_default(self.tools.as_mut(), name) {
                 return Err(Failure::usage(format!(
-                    "--volatile-default {name:?}: expected TOOL:ARGUMENT, and the server has no tool whose argument has this name and a default"
+                    "--volatile-default {name:?}: expected TOOL:ARGUMENT of an argument with a default, but the server has no such argument"
                 )));
             }
         }

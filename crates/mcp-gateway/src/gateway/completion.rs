@@ -115,7 +115,8 @@ fn known_arguments(params: &str) -> Result<BTreeMap<String, String>, ErrorObject
     let Some(context) = member(params, "context") else {
         return Ok(BTreeMap::new());
     };
-    let problem = "context must be an object, and its arguments an object whose values are strings";
+    let problem =
+        "context must be an object; its member arguments must be an object with strings as values";
     let invalid = || ErrorObject::invalid_params(problem);
     if !context.starts_with('{') {
         return Err(invalid());

@@ -160,7 +160,7 @@ impl Sampling {
         let taken = lock(&self.bucket).take(1.0, rate, Instant::now().into_std());
         if let Err(refused) = taken {
             let error = ErrorObject::internal(format!(
-                "this host answers {} sampling requests per minute of a server; repeat the request later",
+                "this host answers at most {} sampling requests per minute from one server; repeat the request later",
                 limits.sampling_per_minute
             ));
             return Err(match refused.is_first {

@@ -71,19 +71,23 @@ async fn created_tasks_are_found(store: &impl TaskStore) -> Result<(), String> {
         Some(made.clone()),
     )?;
     let again = store.create(task("a", Some("bob"))).await;
-    same("an id that is known", again, Err(TaskStoreError::Conflict))?;
     same(
-        "what a refused create leaves",
+        "a create with a known id",
+        again,
+        Err(TaskStoreError::Conflict),
+    )?;
+    same(
+        "the stored task after a rejected create",
         store.get("a").await.map_err(failed(what))?,
         Some(made),
     )?;
     same(
-        "removal",
+        "a removal",
         store.remove("a").await.map_err(failed(what))?,
         true,
     )?;
     same(
-        "removal again",
+        "a second removal",
         store.remove("a").await.map_err(failed(what))?,
         false,
     )?;
@@ -98,7 +102,7 @@ async fn put_compares_the_version(store: &impl TaskStore) -> Result<(), String> 
     let what = "a change";
     let mut one = task("a", None);
     same(
-        "a change of what is not there",
+        "a change of a task that does not exist",
         store.put(one.clone()).await.map(drop),
         Err(TaskStoreError::Conflict),
     )?;
@@ -107,7 +111,11 @@ async fn put_compares_the_version(store: &impl TaskStore) -> Result<(), String> 
     one.set_message("one", START)
         .map_err(|error| error.to_string())?;
     let kept = store.put(one.clone()).await.map_err(failed(what))?;
-    same("what put returns", &kept, &one.clone().next_version())?;
+    same(
+        "the task that put returns",
+        &kept,
+        &one.clone().next_version(),
+    )?;
     same(
         what,
         store.get("a").await.map_err(failed(what))?,
@@ -122,7 +130,7 @@ async fn put_compares_the_version(store: &impl TaskStore) -> Result<(), String> 
         Err(TaskStoreError::Conflict),
     )?;
     same(
-        "what a conflict leaves",
+        "the stored task after a conflict",
         store.get("a").await.map_err(failed(what))?,
         Some(kept.clone()),
     )?;
@@ -160,7 +168,7 @@ async fn ended_tasks_do_not_change(store: &impl TaskStore) -> Result<(), String>
             Err(TaskStoreError::Conflict),
         )?;
         same(
-            "what stays of an end",
+            "the stored task after the end",
             store.get(id).await.map_err(failed(what))?,
             Some(kept),
         )?;
@@ -189,18 +197,18 @@ async fn lists_contain_one_owner_in_order(store: &impl TaskStore) -> Result<(), 
         .list(Some(&ann), None, 2)
         .await
         .map_err(failed(what))?;
-    same("its first page", ids(&page), vec!["b", "d"])?;
+    same("the first page", ids(&page), vec!["b", "d"])?;
     let page = store
         .list(Some(&ann), Some("d"), 2)
         .await
         .map_err(failed(what))?;
-    same("its last page", ids(&page), vec!["e"])?;
+    same("the last page", ids(&page), vec!["e"])?;
     let page = store
         .list(Some(&ann), Some("c"), 1)
         .await
         .map_err(failed(what))?;
     same(
-        "a page after what is not on the list",
+        "a page after an id that is not on the list",
         ids(&page),
         vec!["d"],
     )?;
@@ -215,7 +223,7 @@ async fn lists_contain_one_owner_in_order(store: &impl TaskStore) -> Result<(), 
 }
 
 async fn unfinished_tasks_are_found(store: &impl TaskStore) -> Result<(), String> {
-    let what = "what is unfinished";
+    let what = "the unfinished tasks";
     for (id, owner) in [("c", Some("ann")), ("a", None), ("b", None)] {
         let mut made = task(id, owner);
         store.create(made.clone()).await.map_err(failed(what))?;
@@ -227,9 +235,9 @@ async fn unfinished_tasks_are_found(store: &impl TaskStore) -> Result<(), String
     let all = store.unfinished(None, 9).await.map_err(failed(what))?;
     same(what, ids(&all), vec!["a", "c"])?;
     let one = store.unfinished(None, 1).await.map_err(failed(what))?;
-    same("its first page", ids(&one), vec!["a"])?;
+    same("the first page", ids(&one), vec!["a"])?;
     let rest = store.unfinished(Some("a"), 9).await.map_err(failed(what))?;
-    same("its last page", ids(&rest), vec!["c"])
+    same("the last page", ids(&rest), vec!["c"])
 }
 
 async fn expired_tasks_are_removed(store: &impl TaskStore) -> Result<(), String> {
@@ -247,10 +255,10 @@ async fn expired_tasks_are_removed(store: &impl TaskStore) -> Result<(), String>
     )?;
     same(what, store.sweep(at(60)).await.map_err(failed(what))?, 1)?;
     same(
-        "a sweep of all that can expire",
+        "a sweep of all tasks that can expire",
         store.sweep(Timestamp::MAX).await.map_err(failed(what))?,
         1,
     )?;
     let left = store.list(None, None, 9).await.map_err(failed(what))?;
-    same("what never expires", ids(&left), vec!["c"])
+    same("the tasks that never expire", ids(&left), vec!["c"])
 }

@@ -128,7 +128,7 @@ impl RemoteSkills {
         match entry.uri == uri.uri {
             true => Ok(entry),
             false => {
-                let problem = format!("the server answered with the skill {}", entry.uri);
+                let problem = format!("the server answered with another skill: {}", entry.uri);
                 Err(SkillError::new(SkillErrorKind::Entry, uri.uri, problem).into())
             }
         }

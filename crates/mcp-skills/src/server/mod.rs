@@ -190,7 +190,7 @@ fn page<T: Clone>(
             Ok(at) => at + 1,
             Err(_) => {
                 return Err(ErrorObject::invalid_params(
-                    "the cursor is not one of this list",
+                    "the cursor is not from this list; use the nextCursor of the previous page",
                 ));
             }
         },

@@ -80,7 +80,7 @@ fn take_permit(state: &ClientState) -> Option<OwnedSemaphorePermit> {
     if permit.is_err() {
         tracing::warn!(
             limit = state.options.limits.incoming,
-            "dropped a server request: twice as many as MuxLimits::incoming have no response yet"
+            "dropped a server request: too many server requests have no response yet, the limit is twice MuxLimits::incoming"
         );
     }
     permit.ok()

@@ -143,7 +143,7 @@ impl EndpointState {
                 let searching = self.kept_calls.try_acquire_for(|| parts.owner());
                 let _searching = searching.map_err(|_| {
                     Refusal::busy(
-                        "too many streams of calls of an endpoint that has ended are resumed at the same time; resume again later",
+                        "too many streams of an endpoint that has ended are being resumed; resume again later",
                     )
                 })?;
                 let kept = self.rest_of_call(identity, id, age).await?;
