@@ -2,8 +2,8 @@
 
 use url::Url;
 
-/// Returns the URLs to try if no challenge names the URL of the server's metadata: first for the path of the server, then for the
-/// root of its host.
+/// Returns the URLs to try if no challenge names the URL of the server's metadata. The first URL is for the path of the server,
+/// the second for the root of its host.
 ///
 /// Specification: authorization, protected resource metadata discovery.
 #[cfg(feature = "client")]

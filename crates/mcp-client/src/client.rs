@@ -183,8 +183,8 @@ impl Client {
     /// Calls a tool with arguments, a JSON object or `null` for none. Requests for input go to the handlers of the
     /// [`ClientBuilder`]. If the server continues the call as a task, the program still awaits the call once.
     ///
-    /// If a server of 2025-11-25 declares tasks, the client lists all tools before the first call of an unlisted tool, because
-    /// the list says which tools run only as tasks. [`ClientBuilder::without_listing_tools`] disables this request.
+    /// If a server of 2025-11-25 declares tasks, the client lists all tools before the first call of an unlisted tool. The list
+    /// says which tools run only as tasks. [`ClientBuilder::without_listing_tools`] disables this request.
     pub fn call_tool(&self, name: impl Into<String>, arguments: impl Into<Value>) -> ToolCall {
         ToolCall::new(&self.0, name.into(), arguments.into())
     }

@@ -45,8 +45,8 @@ pub enum Error {
         setting: &'static str,
         /// The value of the setting.
         after: Duration,
-        /// The problem that delayed the response, if the transport knows one: a lost session, a stream
-        /// that could not be resumed, or a message that could not be read.
+        /// The problem that delayed the response, if the transport knows one. Examples are a lost session, a stream that could
+        /// not be resumed, and a message that could not be read.
         reason: Option<String>,
     },
     /// The server does not offer the method. Nothing was sent.

@@ -93,8 +93,9 @@ pub fn decode_owned<T: DeserializeOwned>(text: &str) -> Result<T, DecodeError> {
 /// decodes 127 levels.
 const DOCUMENT_DEPTH: usize = 120;
 
-/// Decodes a JSON document that is not part of a message, such as a file, a record of a store, a response of a web server, or
-/// JSON in the text of a tool's result. The document has the default [`Limits`] of a message, except for the depth, which is 120.
+/// Decodes a JSON document that is not part of a message. Examples are a file, a record of a store, a response of a web server,
+/// and JSON in the text of a tool's result. The document has the default [`Limits`] of a message, except for the depth, which is
+/// 120.
 ///
 /// # Errors
 /// The text is not JSON, exceeds a limit, or does not fit `T`.
@@ -113,8 +114,8 @@ pub fn decode_document<T: DeserializeOwned>(
     serde_json::from_str(text)
 }
 
-/// Returns the text with one more member or item in the object or array at `pointer`, and the position before that member; `None` if
-/// there is no member yet.
+/// Adds one member or item to the object or array at `pointer`. Returns the new text, and the position before that member; `None`
+/// if there is no member yet.
 #[cold]
 fn with_one_more(text: &str, pointer: &str) -> Option<(String, usize)> {
     let limits = Limits::default().with_depth(Limits::MAX_DEPTH);

@@ -55,8 +55,8 @@ use crate::options::Kind;
 ///
 /// # Parameters
 ///
-/// A parameter is an argument of the tool: its type implements `Deserialize` and `JsonSchema`,
-/// an `Option<T>` is optional, and its doc comment is the description that the model reads.
+/// A parameter is an argument of the tool. Its type implements `Deserialize` and `JsonSchema`; an `Option<T>` is optional. Its
+/// doc comment is the description that the model reads.
 ///
 /// | Attribute | Meaning |
 /// | --- | --- |

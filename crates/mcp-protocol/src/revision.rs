@@ -133,8 +133,8 @@ pub struct Rules {
     pub batches: bool,
     /// An error response on a stream may omit the id.
     pub error_without_id: bool,
-    /// Over HTTP, a server may close a stream early and let the client resume it: the first event has
-    /// an id and no data, and `retry` sets the delay.
+    /// Over HTTP, a server may close a stream early and let the client resume it. For this, the first event has an id and no
+    /// data, and `retry` sets the delay.
     pub polling: bool,
     /// The capability `completions` exists.
     pub completions_capability: bool,

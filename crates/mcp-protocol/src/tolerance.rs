@@ -65,7 +65,7 @@ pub enum Deviation {
     /// A server sent a response with text that is not Unicode: bytes that are not UTF-8, or an escape
     /// of half a surrogate pair. Each is replaced by U+FFFD.
     InvalidText,
-    /// A server sent the result of a call with a descriptive member that cannot be decoded, such as the name of a link; the
+    /// A server sent the result of a call with a descriptive member that cannot be decoded, such as the name of a link. The
     /// member is read in the only possible way, or left out.
     MalformedContent,
     /// A server sent the cursor of a list as a number.

@@ -15,8 +15,8 @@ use super::{Origin, SchemaError, Violation, words};
 const PATTERN_BYTES: usize = 256 * 1024;
 /// Maximum size of all compiled regular expressions of a schema of a peer, in bytes.
 const PATTERNS_BYTES: usize = 4 << 20;
-/// For values that cost more steps, the position of a violation is not reported: to find it, the engine would collect all errors
-/// of all alternatives, which takes memory.
+/// For values that cost more steps, the position of a violation is not reported. To find the position, the engine would collect
+/// all errors of all alternatives, which takes memory.
 const DETAILED_STEPS: u64 = 100_000;
 
 pub(super) struct Engine(jsonschema::Validator);

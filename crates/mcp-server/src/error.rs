@@ -206,7 +206,7 @@ fn cannot_request_input() -> ErrorObject {
     ErrorObject::internal("this handler cannot request input from the client")
 }
 
-/// The error type `E` of a handler that returns `Result<T, E>`: [`HandlerError`], and everything that converts to a boxed error,
+/// The error type `E` of a handler that returns `Result<T, E>`. It is [`HandlerError`], or a type that converts to a boxed error,
 /// such as any [`std::error::Error`], text, `anyhow::Error` or `eyre::Report`. `M` is always inferred.
 ///
 /// To choose a JSON-RPC error code for a custom error type, implement `IntoHandlerError<Self>` for

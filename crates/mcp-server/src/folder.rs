@@ -58,9 +58,8 @@ impl Folder {
     /// Reads a file; blocks the thread. The path is relative to the folder, and its separator is `/` on every system. The path is
     /// not decoded: `%2e` is a name of three characters.
     ///
-    /// Returns `None` if the folder has no regular file with this path: the path does not exist, names something other than a
-    /// file, leads out of the folder, or names a file that this process may not open.
-    /// The cases are not distinguished, so that clients learn nothing about other files.
+    /// Returns `None` if the path does not exist, does not name a regular file, or leads out of the folder. Also returns `None`
+    /// if this process may not open the file. The cases are not distinguished, so that clients learn nothing about other files.
     ///
     /// # Errors
     /// The file is larger than the limit ([`FileTooLarge`](io::ErrorKind::FileTooLarge)), or reading failed.

@@ -1,6 +1,6 @@
 //! The YAML at the beginning of a `SKILL.md`, as JSON.
 //!
-//! Anchors, aliases, tags and repeated keys are rejected: an alias can multiply the size of a document, and readers differ in
+//! Anchors, aliases, tags and repeated keys are rejected. An alias can multiply the size of a document, and readers differ in
 //! which value of a repeated key they use.
 
 use mcp_types::JsonObject;

@@ -22,8 +22,8 @@ use crate::thread::StoreThread;
 /// [`Replay::Gone`].
 ///
 /// When a session exceeds its limit, or the file exceeds the limit of all events, the session that appends an event loses its own
-/// oldest events, never events of another session. After a restart, the limits count only the new events of a session; its
-/// earlier events expire.
+/// oldest events. It never loses events of another session. After a restart, the limits count only the new events of a session;
+/// its earlier events expire.
 ///
 /// The limits are part of [`RedbOptions`](crate::RedbOptions).
 #[derive(Clone)]

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-/// Returns the first number of a JSON text that changes when it is decoded: an integer beyond 64 bits, a number with more digits
-/// than `f64` holds, or a number that is too small for `f64`.
+/// Returns the first number of a JSON text that changes when it is decoded. Such a number is an integer beyond 64 bits, has more
+/// digits than `f64` holds, or is too small for `f64`.
 pub(super) fn inexact(text: &str) -> Option<&str> {
     let bytes = text.as_bytes();
     let mut at = 0;

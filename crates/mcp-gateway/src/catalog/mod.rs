@@ -96,9 +96,9 @@ impl Items {
         }
     }
 
-    /// Returns whether a tool is known to fulfil the requirements of the settings: the tool is read-only if the settings require
-    /// it, and has each argument with a fixed value. If the tool did not have the argument, the value would have no effect, and
-    /// the tool would be less restricted than configured.
+    /// Returns whether a tool is known to fulfil the settings: it has each argument with a fixed value, and is read-only if the
+    /// settings require this. If the tool did not have the argument, the value would have no effect, and the tool would be less
+    /// restricted than configured.
     fn offers(&self, transform: &Transform, tool: &str) -> bool {
         let mut fixed = transform.fixed_arguments_of(tool);
         (!transform.is_read_only || self.read_only.get(tool) == Some(&true))

@@ -1,7 +1,7 @@
 //! Patterns of rules for URIs, prepared for many comparisons.
 //!
-//! A rule that allows items is compared with each part of a URI separately, so that a `*` in the host does not match a path or a
-//! query. A rule that restricts the use of URIs is compared with each form in which servers may interpret a URI ([`Readings`]).
+//! A rule that allows items is compared with each part of a URI separately. A `*` in the host therefore does not match a path or
+//! a query. A rule that restricts the use of URIs is compared with each form in which servers may interpret a URI ([`Readings`]).
 
 use std::borrow::Cow;
 

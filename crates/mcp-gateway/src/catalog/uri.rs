@@ -19,7 +19,8 @@ pub(crate) fn scheme(uri: &str) -> Option<&str> {
     (is_first && letters.all(is_rest)).then_some(scheme)
 }
 
-/// Returns the scheme of a URI; `None` if servers may read the text before the colon as a host: `localhost:80/a` as an HTTP address, `host.example:a.git` as an SSH address.
+/// Returns the scheme of a URI; `None` if servers may read the text before the colon as a host. Examples are `localhost:80/a`, an
+/// HTTP address, and `host.example:a.git`, an SSH address.
 pub(crate) fn scheme_without_host(uri: &str) -> Option<&str> {
     let scheme = scheme(uri)?;
     let rest = &uri[scheme.len() + 1..];
@@ -246,9 +247,9 @@ fn is_plain_host(host: &str) -> bool {
     !is_number || host.parse::<Ipv4Addr>().is_ok()
 }
 
-/// Returns the IPv4 addresses that servers may read from a host, in any of its forms: `127.1`, `0x7f.1`, `2130706433`,
-/// `010.0.0.1`, `[::ffff:127.0.0.1]`. For all names and addresses of this machine, and for the unspecified address, returns
-/// 127.0.0.1.
+/// Returns the IPv4 addresses that servers may read from a host. The host can be in any form, such as `127.1`, `0x7f.1`,
+/// `2130706433`, `010.0.0.1` or `[::ffff:127.0.0.1]`. For all names and addresses of this machine, and for the unspecified
+/// address, returns 127.0.0.1.
 fn addresses_of(host: &str) -> [Option<Ipv4Addr>; 2] {
     let machine = |address: Ipv4Addr| match address.is_loopback() || address.is_unspecified() {
         true => Ipv4Addr::LOCALHOST,

@@ -149,9 +149,9 @@ impl State {
     }
 }
 
-/// Returns whether the scheme of the item is known: from a rule, from a resource or template that the server lists, or because
-/// the server listed the item for a client. Unknown schemes can be synonyms: libraries read `simplecache::file:///a` as
-/// `file:///a`, and `postgresql://a` as `postgres://a`.
+/// Returns whether the scheme of the item is known. It is known if a rule or a listed resource or template has it, or if the
+/// server listed the item for a client. Unknown schemes can be synonyms: libraries read `simplecache::file:///a` as `file:///a`,
+/// and `postgresql://a` as `postgres://a`.
 fn knows_scheme(mount: &MountedServer, policy: &AccessPolicy, item: &Item<'_>) -> bool {
     policy.names_scheme(item)
         || mount.catalog.was_listed(item.name)

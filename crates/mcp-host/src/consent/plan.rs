@@ -68,8 +68,8 @@ impl LaunchPlan {
         &self.started
     }
 
-    /// Returns the key of a cached tool list. For a server of the opened folder, the key includes the folder: a server of the
-    /// user or of another folder can have the same name, and the two must not share a list.
+    /// Returns the key of a cached tool list. For a server of the opened folder, the key includes the folder. A server of the
+    /// user or of another folder can have the same name, and must not share the list.
     pub(crate) fn cache_key(&self) -> String {
         let folder = match self.is_project {
             true => std::env::current_dir().unwrap_or_default(),

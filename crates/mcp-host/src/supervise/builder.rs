@@ -89,8 +89,8 @@ impl SupervisedBuilder {
         self
     }
 
-    /// Trusts the annotations of the server's tools: a call that may have run is repeated once on a new connection if its tool is
-    /// annotated as read-only or idempotent. Default: it is not repeated.
+    /// Trusts the annotations of the server's tools. A call that may have run is then repeated once on a new connection, if its
+    /// tool is annotated as read-only or idempotent. Default: it is not repeated.
     pub fn trusted(mut self) -> Self {
         self.is_trusted = true;
         self

@@ -178,8 +178,8 @@ impl SupervisedClient {
 
     /// Calls a tool, after waiting for the server as [`client`](Self::client) does.
     ///
-    /// If the tool is no longer in the server's list, returns a result with `is_error` that says so, because the model may have
-    /// chosen the tool from an older list.
+    /// If the tool is no longer in the server's list, returns a result with `is_error` that says so. The model may have chosen
+    /// the tool from an older list.
     ///
     /// # Errors
     /// As [`client`](Self::client). [`HostError::MayHaveRun`] if the connection ended during the call; the call is repeated only

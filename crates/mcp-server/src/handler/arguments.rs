@@ -12,7 +12,7 @@ use crate::schema::{input, validate, without_nulls};
 /// Maximum number of digits of an integer that is written with a fraction or an exponent; 128 bits have 39.
 const MAX_DIGITS: usize = 40;
 
-/// Decodes arguments. A number without a fractional part, such as `2.0`, is an integer (JSON Schema, section 4.2.3), and a `null`
+/// Decodes arguments. A number without a fractional part, such as `2.0`, is an integer (JSON Schema, section 4.2.3). A `null`
 /// that the type does not accept counts as an absent member.
 ///
 /// # Errors

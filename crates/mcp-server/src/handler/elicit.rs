@@ -126,7 +126,7 @@ impl Ctx {
     }
 
     /// Creates an error for a call before which the user must visit URLs. Each item is a message and a URL. Return the error from
-    /// the handler. A client that supports URL elicitation asks the user to open the URLs and may call again; for other clients,
+    /// the handler. A client that supports URL elicitation asks the user to open the URLs and may call again. For other clients,
     /// the error text contains the URLs, and the model reads this text.
     pub fn urls_required(
         &self,

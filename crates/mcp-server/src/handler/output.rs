@@ -301,11 +301,11 @@ where
     }
 }
 
-/// Structured output: `T` becomes `structuredContent`, the schema of `T` becomes the output schema,
-/// and the JSON of `T` also becomes a text block for clients that do not read structured content.
+/// Structured output: `T` becomes `structuredContent`, and the schema of `T` becomes the output schema. The JSON of `T` also
+/// becomes a text block, for clients that do not read structured content.
 ///
-/// `T` may be any JSON value. Up to revision 2025-11-25 structured content must be an object: for these revisions, a type that is not
-/// always an object is sent as `{"result": …}`, with a matching schema.
+/// `T` may be any JSON value. Up to revision 2025-11-25, structured content must be an object. For these revisions, a type that
+/// is not always an object is sent as `{"result": …}`, with a matching schema.
 ///
 /// ```
 /// use mcp_server::{Json, tool};

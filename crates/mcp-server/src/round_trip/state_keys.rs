@@ -20,11 +20,11 @@ const OVERHEAD: usize = 1 + 16 + 8 + 16;
 /// The keys that encrypt the state of a call between its round trips (`requestState`, stateless
 /// revision), and authenticate the cursors of lists and the records of stored sessions.
 ///
-/// By default each process creates a random key. If several processes serve the same clients, or if a client may continue a
-/// call after a restart of the server, all these processes need the same key: pass
-/// 32 random bytes from a secret store to [`StateKeys::new`]. To change the
-/// key without failing running calls and losing stored sessions, first give the new key to all processes with [`with_previous`]. Then make
-/// it the current key, and keep the old one with [`with_previous`] as long as sessions can live.
+/// By default each process creates a random key. Several processes need the same key if they serve the same clients. A process
+/// needs the key of the earlier process if a client may continue a call after a restart of the server. In both cases, pass 32
+/// random bytes from a secret store to [`StateKeys::new`]. To change the key without failing running calls and losing stored
+/// sessions, first give the new key to all processes with [`with_previous`]. Then make it the current key, and keep the old one
+/// with [`with_previous`] as long as sessions can live.
 ///
 /// State is encrypted and authenticated (ChaCha20-Poly1305 under a key derived for each state), and bound to the principal, the
 /// method, the name, the arguments, and an expiry time. A client may use a state more than once until it expires. If a state must

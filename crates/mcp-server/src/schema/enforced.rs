@@ -1,8 +1,8 @@
 //! Decides whether the decoder of an argument type enforces its schema.
 //!
-//! Decoders accept more values than the schema of their type: a list for a struct, a number for the tag of a flattened enum, any
-//! text for a `String` whose schema has an `enum`. A decoder is trusted only for flat arguments, and only after a test with
-//! values that the schema rejects.
+//! Decoders accept more values than the schema of their type. Examples are a list for a struct, a number for the tag of a
+//! flattened enum, and any text for a `String` whose schema has an `enum`. A decoder is trusted only for flat arguments, and only
+//! after a test with values that the schema rejects.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

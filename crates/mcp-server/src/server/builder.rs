@@ -147,9 +147,9 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self
     }
 
-    /// Adds a method that is not part of the protocol. The handler is written like the handler of a
-    /// tool, with two differences: `T` in `Args<T>` is the type of the params, and the handler
-    /// returns [`Json<T>`](crate::Json), a JSON value or nothing. The result must be an object.
+    /// Adds a method that is not part of the protocol. The handler is written like the handler of a tool, with two differences.
+    /// `T` in `Args<T>` is the type of the params, and the handler returns [`Json<T>`](crate::Json), a JSON value or nothing. The
+    /// result must be an object.
     ///
     /// Choose a name with your own prefix, such as `com.example/search`. [`build`](Self::build) reports an error
     /// for a name of the protocol, in any letter case, and for a name that is registered twice. To
@@ -340,12 +340,11 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.set(|settings| settings.bus = Some(Arc::new(bus)))
     }
 
-    /// Adds a check that runs before each request and may reject it with an error, for example for
-    /// access control or rate limits. Checks run in the order in which they were added, until one
-    /// of them rejects the request. `initialize`, `server/discover`, `ping` and
-    /// `resources/unsubscribe` are not checked. A subscription to a resource is checked twice: as
-    /// `resources/subscribe` or `subscriptions/listen`, and as `resources/read`, because a client
-    /// that may not read a resource may not be notified of its changes.
+    /// Adds a check that runs before each request and may reject it with an error, for example for access control or rate limits.
+    /// Checks run in the order in which they were added, until one of them rejects the request. `initialize`, `server/discover`,
+    /// `ping` and `resources/unsubscribe` are not checked. A subscription to a resource is checked twice: as
+    /// `resources/subscribe` or `subscriptions/listen`, and as `resources/read`. A client that may not read a resource may not be
+    /// notified of its changes.
     pub fn guard(
         self,
         guard: impl Fn(&GuardedRequest<'_>) -> Result<(), ErrorObject> + Send + Sync + 'static,

@@ -34,10 +34,9 @@ const OWN_CRATES: [&str; 10] = [
 
 /// A layer that sends the `tracing` events of handlers to clients as log messages.
 ///
-/// An event inside a handler is sent only to the client whose request the handler serves, on the
-/// stream of that request, if the client's log level and the [rate limit](crate::Ctx::log) admit
-/// it. The event's target becomes the logger, and its fields become the data. `TRACE` and `DEBUG`
-/// both become `debug`.
+/// An event inside a handler is sent only to the client whose request the handler serves, on the stream of that request. The
+/// client's log level and the [rate limit](crate::Ctx::log) must admit the event. The event's target becomes the logger, and its
+/// fields become the data. `TRACE` and `DEBUG` both become `debug`.
 ///
 /// Each handler runs in a span named `mcp.request` of level `INFO`, whose target begins with
 /// `mcp_server`. The layer finds the client through this span: if a filter disables it, the

@@ -64,9 +64,9 @@ impl Server<()> {
 impl<S: Clone + Send + Sync + 'static> Server<S> {
     /// Returns a handle that adds and removes tools while the server runs.
     ///
-    /// In session-based revisions, a session that was opened while the server had no tools can
-    /// neither list nor call tools that are added later, because the capability was not declared.
-    /// The same is true for prompts and resources.
+    /// If the server has no tools when a session is opened, the session can neither list nor call tools that are added later,
+    /// because the capability was not declared. This applies to session-based revisions. The same is true for prompts and
+    /// resources.
     pub fn tools(&self) -> Tools<'_, S> {
         Tools(self)
     }

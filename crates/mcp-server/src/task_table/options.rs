@@ -59,10 +59,9 @@ impl TaskPolicy {
 
 /// Limits and times of a server's tasks.
 ///
-/// The store limits how many tasks exist: [`MemoryTaskStore`](crate::MemoryTaskStore) holds 1,000
-/// per owner and 10,000 in total. Requests about tasks are rate limited: to 50 per second and
-/// session after a burst of 200; on the stateless revision to 400 in four seconds for each verified
-/// principal.
+/// The store limits how many tasks exist: [`MemoryTaskStore`](crate::MemoryTaskStore) holds 1,000 per owner and 10,000 in total.
+/// Requests about tasks are rate limited. A session can send 50 per second after a burst of 200. On the stateless revision, each
+/// verified principal can send 400 in four seconds.
 ///
 /// Without authentication, any client that has the id of a task can read its result and cancel it.
 /// An id has 256 random bits. Keep it secret like a password, and prefer a short [time to
@@ -177,7 +176,7 @@ impl TaskOptions {
 
     /// Sets how long this process may run a task without renewing its lease, in a [shared](crate::TaskStore::is_shared) store.
     /// The lease is renewed after each third of this time. If the process has ended, another process takes over the task within
-    /// one and a half times this duration: it runs the task again if the tool is resumable, and otherwise ends the task. The
+    /// one and a half times this duration. It runs the task again if the tool is resumable, and otherwise ends the task. The
     /// clocks of the processes should differ by much less. Default: 30 s, at least 1 s.
     #[must_use]
     pub fn with_lease(mut self, lease: Duration) -> Self {

@@ -3,7 +3,7 @@
 use super::expand::encode_char;
 use super::syntax::is_triplet;
 
-/// Normalizes a URI (RFC 3986, sections 6.2.2.1 and 6.2.2.2): writes the scheme in lower case, decodes unreserved characters, and
+/// Normalizes a URI (RFC 3986, sections 6.2.2.1 and 6.2.2.2). Writes the scheme in lower case, decodes unreserved characters, and
 /// writes all other encodings in upper case. Encodes spaces. Returns `None` for invalid URIs.
 pub(crate) fn canonical(uri: &str) -> Option<String> {
     let mut text = String::with_capacity(uri.len());

@@ -58,10 +58,10 @@ pub use self::syntax::TemplateError;
 ///
 /// # What never matches
 ///
-/// A handler may use a variable as a path, so some URIs never match: URIs with a segment `..`, with a NUL, with text that is not
-/// UTF-8, or with an encoded `/` or `\` in a variable that cannot contain a plain one. It does not matter whether these
-/// characters are plain, encoded, or encoded twice. A variable `{+x}` after a `/` cannot begin with another absolute path. This
-/// is not a sandbox: the handler must check links and drive letters.
+/// A handler may use a variable as a path, so some URIs never match. These are URIs with a segment `..`, with a NUL, or with text
+/// that is not UTF-8. A URI with an encoded `/` or `\` in a variable that cannot contain a plain one does not match, either. It
+/// does not matter whether these characters are plain, encoded, or encoded twice. A variable `{+x}` after a `/` cannot begin with
+/// another absolute path. This is not a sandbox: the handler must check links and drive letters.
 #[derive(Clone)]
 pub struct UriTemplate {
     text: String,

@@ -14,8 +14,8 @@ type Event = (u64, &'static [u8]);
 type ArrivalKey = (&'static [u8; 32], u64, u32, u64);
 /// The last event that was dropped, the last event, and its time.
 type Stream = (u64, u64, u64);
-/// Four numbers: the size of the session with its records; the time of the last event; a time before which nothing expires; and
-/// the number after the highest stream whose record was dropped.
+/// Four numbers: the size of the session with its records, the time of the last event, a time before which nothing expires, and
+/// the first number above all streams whose record was dropped.
 type Session = (u64, u64, u64, u64);
 
 const EVENTS: TableDefinition<'_, EventKey, Event> = TableDefinition::new("events");

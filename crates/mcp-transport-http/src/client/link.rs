@@ -36,9 +36,8 @@ impl Connection for ConnectionHandle {
         true
     }
 
-    /// Closes the connection and waits until all of its tasks have ended. A failure to end the
-    /// session (the server is unreachable or does not allow it) is not an error, because nothing of
-    /// the connection is left on this side.
+    /// Closes the connection and waits until all of its tasks have ended. It is not an error if the session cannot be ended,
+    /// because nothing of the connection is left on this side. For example, the server is unreachable or does not allow it.
     fn close(&self) -> BoxFuture<'static, Result<(), TransportError>> {
         let state = Arc::clone(&self.0);
         Box::pin(async move {

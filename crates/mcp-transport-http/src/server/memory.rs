@@ -18,10 +18,10 @@ const SESSION_EVENTS: usize = 10 << 20;
 
 impl ServerOptions {
     /// Sets all limits on memory, so that the process uses at most about `bytes` of resident memory for all clients together.
-    /// This includes 8 MiB for the idle program. The remaining memory is divided: a quarter each for requests, for responses and
-    /// for stored events; an eighth for connections; and a sixteenth each for sessions and for subscriptions with GET streams.
-    /// Limits on the number of items are derived from these parts, with the minimum memory of an item. Such a limit is at least
-    /// one and at most its default.
+    /// This includes 8 MiB for the idle program. The remaining memory is divided. Requests, responses and stored events get a
+    /// quarter each. Connections get an eighth. Sessions, and subscriptions with GET streams, get a sixteenth each. Limits on the
+    /// number of items are derived from these parts, with the minimum memory of an item. Such a limit is at least one and at most
+    /// its default.
     ///
     /// Call this method before other setters, which then change single limits. It replaces the event
     /// store with a [`MemoryEventStore`], unless the event store was removed.

@@ -152,7 +152,7 @@ impl ChildProcess {
     }
 
     /// Starts the child with the whole environment of this process. By default, the child receives only a short list of variables
-    /// that programs need to run, such as `PATH` and `HOME`, so that API keys of this process do not reach every server.
+    /// that programs need to run, such as `PATH` and `HOME`. API keys of this process then do not reach every server.
     #[must_use]
     pub fn env_inherit(mut self) -> Self {
         self.inherited = Inherited::All;

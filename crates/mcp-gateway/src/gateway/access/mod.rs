@@ -32,8 +32,8 @@ pub struct AccessPolicy {
 
 /// A rule of an [`AccessPolicy`].
 ///
-/// In a configuration file it is an object with the members `name`, and optionally `namespace` (the mount), `kind` (`tool`, `prompt` or `resource`),
-/// `effect` (`allow`, the default, or `deny`) and `scope`.
+/// In a configuration file, a rule is an object with the member `name`. Optional members are `namespace` (the mount), `kind`
+/// (`tool`, `prompt` or `resource`), `effect` (`allow`, the default, or `deny`) and `scope`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AccessRule {

@@ -66,8 +66,8 @@ impl Refusal {
         }
     }
 
-    /// Returns whether the server does not know this session: the status is 404, or the session has worked before and the status
-    /// is another status with which servers report an unknown session.
+    /// Returns whether the server does not know this session. The status 404 shows this. If the session has worked before, the
+    /// other statuses with which servers report an unknown session show it, too.
     ///
     /// Specification: transports, session management.
     pub(crate) fn is_session_lost(&self, session: &Session) -> bool {
@@ -243,8 +243,8 @@ fn readable_text(text: &str) -> Option<String> {
     )
 }
 
-/// Members of JSON objects with the words of an error, the most detailed member first: the members of OAuth, of problem details
-/// (RFC 9457), of web frameworks, and of JSON-RPC errors that are not valid messages.
+/// Members of JSON objects with the words of an error, the most detailed member first. They are from OAuth, problem details (RFC
+/// 9457), web frameworks, and JSON-RPC errors that are not valid messages.
 const WORDS: [&str; 6] = [
     "error_description",
     "detail",

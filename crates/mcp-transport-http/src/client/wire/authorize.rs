@@ -7,7 +7,7 @@ use mcp_protocol::{BoxFuture, TransportError};
 ///
 /// One authorizer serves all messages of a connection, and its methods are called concurrently: one expired token may cause many
 /// refusals at once. For each message that is sent, also after a redirect, the authorizer receives the method, the URL and all
-/// headers, so that it can bind a proof to them. It also receives the headers of each response, so that it can read a nonce.
+/// headers. It can therefore bind a proof to them. It also receives the headers of each response, so that it can read a nonce.
 pub trait Authorize: Send + Sync + 'static {
     /// Adds credentials to a message before it is sent.
     ///

@@ -25,8 +25,8 @@ const AGENT: HeaderValue =
 /// The number of headers that this module and the HTTP client add to a message.
 const ADDED_HEADERS: usize = 8;
 
-/// Maximum number of times that one message is sent again at the authorizer's request: with a new
-/// token, with more scopes, or with the nonce of a DPoP proof.
+/// Maximum number of times that one message is sent again at the authorizer's request. The message then has a new token, more
+/// scopes, or the nonce of a DPoP proof.
 const REPAIRS: u32 = 3;
 
 /// The connection to one server: URL, headers, credentials and HTTP client.

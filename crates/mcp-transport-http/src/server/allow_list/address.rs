@@ -2,8 +2,8 @@
 
 use std::net::Ipv6Addr;
 
-/// The accepted names of this machine. Other names that resolve to this machine (`localhost.`, `0.0.0.0`, `[::ffff:127.0.0.1]`)
-/// are not accepted: clients do not need them, and attacks have used them.
+/// The accepted names of this machine. Other names of this machine, such as `localhost.`, `0.0.0.0` and `[::ffff:127.0.0.1]`, are
+/// not accepted. Clients do not need them, and attacks have used them.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 /// The maximum length of a DNS name, including the final dot.

@@ -1,9 +1,9 @@
 //! Several endpoints that serve the sessions and requests of one server.
 //!
 //! [`Cluster`] is called before and after a request; an endpoint that serves alone has no cluster. This module contains the
-//! claims and leases of sessions in a session store, and the forwarding of requests. Some parts are also needed elsewhere, and are
-//! in other modules: the contract of the store is in `session_store`, the settings of the store are in `options`, the lease is in
-//! `session`, and the header of forwarded requests is in `forwarded`.
+//! claims and leases of sessions in a session store, and the forwarding of requests. Parts that are also needed elsewhere are in
+//! other modules. The contract of the store is in `session_store`, and its settings are in `options`. The lease is in `session`,
+//! and the header of forwarded requests is in `forwarded`.
 
 mod claim;
 #[cfg(feature = "forward")]

@@ -7,8 +7,8 @@
 const BURST: usize = 1_000;
 /// The length of a period, in ticks of at most 200 ms.
 const PERIOD: u64 = 50;
-/// The additional control frames that a client may send for each DATA frame that it receives: it updates the windows of the
-/// stream and of the connection, even after a small frame.
+/// The additional control frames that a client may send for each DATA frame that it receives. Even after a small frame, a client
+/// updates the windows of the stream and of the connection.
 const PER_DATA_FRAME: usize = 2;
 /// A client may send one more control frame for this number of bytes in a DATA frame, because it may update its windows in smaller steps.
 const BYTES_PER_FRAME: usize = 1 << 10;

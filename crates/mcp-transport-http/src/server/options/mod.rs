@@ -108,7 +108,7 @@ impl ServerOptions {
     /// Also accepts requests whose `Host` is `host`: `mcp.example.com` for every port, or `mcp.example.com:8443` for that port
     /// only. Default: `localhost`, `127.0.0.1` and `[::1]`.
     ///
-    /// This check protects against DNS rebinding: a web page can make the name of its own host resolve to any address, so a
+    /// This check protects against DNS rebinding. A web page can make the name of its own host resolve to any address, so a
     /// server on a local address has to check the name.
     #[must_use]
     pub fn allow_host(mut self, host: &str) -> Self {
@@ -140,9 +140,8 @@ impl ServerOptions {
         self
     }
 
-    /// Sets the share of one client in the limits that all clients have in common: requests in
-    /// flight or being received, subscriptions, sessions, bytes of requests and of responses. Default
-    /// 10 percent.
+    /// Sets the share of one client in the limits that all clients have in common. Default 10 percent. These limits apply to
+    /// requests in flight or being received, subscriptions, sessions, and the bytes of requests and responses.
     ///
     /// A client is a principal or, without authentication, an address. The first half of each limit is open to all clients. If it
     /// is in use, each client can take up to this share of the limit from the second half. The last eighth of the limit is

@@ -43,12 +43,12 @@ impl ServerOptions {
     /// Default: no address. A session then moves to the endpoint that receives its next request. A response to a server request
     /// reaches a call only at the endpoint that runs the call. Handlers cannot choose another endpoint.
     ///
-    /// All endpoints need an address, and the same settings for authentication, `Host` and `Origin`: a forwarded request has the
-    /// headers of the client, including `Authorization`, and the other endpoint checks it again. Requests are forwarded with
-    /// HTTP/1.1 without TLS, so the network between the endpoints must be trusted. If the other endpoint cannot be reached within
-    /// 1 s or is shutting down, this endpoint claims the session and serves the request. If a handler chose the other endpoint,
-    /// the client receives the response of this handler. If the other endpoint ends during a call, the call fails; the error says
-    /// that the handler may have run.
+    /// All endpoints need an address, and the same settings for authentication, `Host` and `Origin`. A forwarded request has the
+    /// headers of the client, including `Authorization`, and the other endpoint checks the request again. Requests are forwarded
+    /// with HTTP/1.1 without TLS, so the network between the endpoints must be trusted. If the other endpoint cannot be reached
+    /// within 1 s or is shutting down, this endpoint claims the session and serves the request. If a handler chose the other
+    /// endpoint, the client receives the response of this handler. If the other endpoint ends during a call, the call fails; the
+    /// error says that the handler may have run.
     ///
     /// With forwarding, other endpoints claim a session only if they cannot reach its owner. An endpoint therefore checks the
     /// lease of a session at most once per second, not before each request.
