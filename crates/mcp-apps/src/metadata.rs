@@ -11,12 +11,12 @@ pub struct ToolUi {
     /// The URI of the page that shows the results of the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_uri: Option<String>,
-    /// Who can call the tool; `None` is the model and the app.
+    /// The callers that may call the tool; `None` means the model and the app.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub visibility: Option<Vec<Visibility>>,
 }
 
-/// Who can call a tool.
+/// A caller that may call a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -25,7 +25,7 @@ pub enum Visibility {
     Model,
     /// The pages of the same server.
     App,
-    /// The callers that may call the tool; `None` means the model and the app.
+    /// A value of a later version of the specification.
     #[serde(untagged)]
     Unknown(String),
 }

@@ -1,4 +1,4 @@
-//! What a page may do in the sandbox of a host: its Content Security Policy and its Permissions Policy.
+//! The permissions of a page in the sandbox of a host: its Content Security Policy and its Permissions Policy.
 
 use crate::{Csp, PageUi};
 

@@ -30,7 +30,7 @@ fn record(failure: Failure) {
     lock(&CANCELLED).get_or_insert(failure);
 }
 
-/// Where answers to elicitations come from.
+/// The source of the answers to elicitations.
 #[derive(Debug)]
 pub(crate) struct Answers {
     source: Source,

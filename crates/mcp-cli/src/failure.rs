@@ -15,7 +15,7 @@ use crate::output::{one_line, say, say_after};
 /// The exit code of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Code {
-    /// The command did what it was asked to do.
+    /// The command has succeeded.
     Success = 0,
     /// The command line, a file that it names, or the terminal is wrong.
     Usage = 1,
@@ -71,7 +71,7 @@ impl Failure {
         Self::new(Code::Usage, text)
     }
 
-    /// Adds what the user can do.
+    /// Adds advice for the user.
     pub(crate) fn hint(mut self, text: String) -> Self {
         self.details.push(hide(text));
         self

@@ -35,7 +35,7 @@ struct NoBrowser {
     cause: Arc<Mutex<Option<Cause>>>,
 }
 
-/// Why the stored sign-in is not sufficient.
+/// The reason why the stored sign-in is not sufficient.
 enum Cause {
     /// The authorization server did not renew the tokens.
     NotRenewed(String),
@@ -111,7 +111,7 @@ fn built(builder: OAuthBuilder) -> Result<OAuth, Failure> {
     built.map_err(|error| Failure::usage(error.to_string()))
 }
 
-/// Returns whether others can read messages to this URL: the URL is not `https`, and its host is not this machine.
+/// Returns whether third parties can read messages to this URL: the URL is not `https`, and its host is not this machine.
 pub(crate) fn is_readable_in_transit(url: &Url) -> bool {
     let is_local = match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),

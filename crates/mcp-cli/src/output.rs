@@ -87,10 +87,10 @@ pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
-/// Replaces each character with which a server could change what the terminal shows.
+/// Replaces each character with which a server could change the display of the terminal.
 const REPLACEMENT: char = '\u{fffd}';
 
-/// Replaces characters with which a server could change what the terminal shows. A joiner or variation selector after the
+/// Replaces characters with which a server could change the display of the terminal. A joiner or variation selector after the
 /// character that it shapes is kept, because emoji and scripts such as Persian need it.
 pub(crate) fn clean(text: &str) -> String {
     let is_shaped = |c: char| !c.is_ascii() && !is_unsafe(c) && c != REPLACEMENT;
@@ -144,7 +144,7 @@ fn escape_json(json: &str) -> String {
     escaped
 }
 
-/// Returns whether a character can change what the terminal shows: hidden characters except line breaks and tabs.
+/// Returns whether a character can change the display of the terminal: hidden characters except line breaks and tabs.
 fn is_unsafe(c: char) -> bool {
     is_hidden_character(c) && !matches!(c, '\n' | '\t')
 }

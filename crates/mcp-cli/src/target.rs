@@ -247,7 +247,8 @@ fn unknown(name: &str, words: Option<&[String]>, config: &Config, options: &Opti
     Failure::usage(format!("{text}; {}", advice(name, words, options)))
 }
 
-/// Returns advice on what to type instead of a name that is not configured. `words` are the other arguments of the command; `None` if the command takes no program.
+/// Returns the command to type instead of a name that is not configured. `words` are the other arguments of the command; `None`
+/// if the command takes no program.
 fn advice(name: &str, words: Option<&[String]>, options: &Options) -> String {
     let path = Path::new(name);
     let is_path = name.starts_with(['.', '/', '~']) || path.exists();

@@ -70,7 +70,7 @@ pub enum Error {
     InvalidResult {
         /// The method of the call.
         method: MethodName,
-        /// Where and how it does not match.
+        /// The place and the kind of the mismatch.
         problem: DecodeError,
     },
     /// The result has an unknown type, perhaps of an extension.
@@ -131,7 +131,7 @@ pub enum Error {
     Output {
         /// The name of the tool.
         tool: String,
-        /// Where and how it does not match.
+        /// The place and the kind of the mismatch.
         problem: Violation,
         /// The result. Show its content to the model together with the error, so that the model does not call the tool again.
         result: Box<CallToolResult>,

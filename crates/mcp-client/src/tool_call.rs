@@ -57,7 +57,7 @@ impl ToolCall {
     }
 
     /// Requests that the call runs as a task, if the revision is 2025-11-25 and the tool has optional tasks. Other tools are
-    /// called as usual. `ttl` is the requested time to live; the server may choose another one. Since 2026-07-28, the server
+    /// called as usual. `ttl` is the requested time to live; the server may choose another time. Since 2026-07-28, the server
     /// decides which calls become tasks.
     pub fn as_task(mut self, ttl: impl Into<Option<Duration>>) -> Self {
         self.preference = TaskPreference {

@@ -1,4 +1,4 @@
-//! Repairs results of servers, so that what the gateway sends follows the specification. Without the repair, a strict client
+//! Repairs results of servers, so that the messages of the gateway follow the specification. Without the repair, a strict client
 //! would refuse the whole list of all servers because of one element.
 
 use mcp_jsonrpc::{DecodeError, RawJson, decode, member_name, members};

@@ -246,7 +246,7 @@ fn push_string(out: &mut String, text: &str) {
     }
 }
 
-/// Returns the params of an elicitation by URL with an `elicitationId`, which revisions with sessions require; others are
+/// Returns the params of an elicitation by URL with an `elicitationId`, which revisions with sessions require; other params are
 /// returned unchanged.
 pub(crate) fn with_elicitation_id(params: &str) -> String {
     let mode = member(params, "mode").and_then(read_string);

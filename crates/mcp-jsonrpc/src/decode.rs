@@ -33,7 +33,7 @@ impl DecodeError {
         &self.0.pointer
     }
 
-    /// Returns what was found and what was expected, without the pointer.
+    /// Returns the found and the expected value, without the pointer.
     pub fn message(&self) -> &str {
         &self.0.message
     }

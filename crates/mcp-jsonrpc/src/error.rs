@@ -43,8 +43,8 @@ impl ErrorObject {
         Self::new(ErrorCode::INVALID_PARAMS, message)
     }
 
-    /// Creates an [`ErrorCode::INVALID_PARAMS`] error for params that do not have the right form: a [`DecodeError`](crate::DecodeError), or
-    /// a JSON pointer and what is wrong there.
+    /// Creates an [`ErrorCode::INVALID_PARAMS`] error for params that do not have the right form: a
+    /// [`DecodeError`](crate::DecodeError), or a JSON pointer and the problem at this place.
     #[doc(hidden)]
     pub fn malformed_params(problem: impl fmt::Display) -> Self {
         Self::invalid_params(format!("invalid params: {problem}"))

@@ -117,8 +117,8 @@ pub fn text_of(value: &Value) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// Appends a JSON string exactly as serde_json writes it, but scans eight bytes at a time. Most of
-/// what a server sends is text.
+/// Appends a JSON string exactly as serde_json writes it, but scans eight bytes at a time. Most bytes that a server sends are
+/// text.
 pub fn write_string(out: &mut Vec<u8>, text: &str) {
     out.reserve(text.len() + 2);
     out.push(b'"');

@@ -57,7 +57,7 @@ pub struct Violation {
     /// JSON pointer into the value, empty for the value itself. Names longer than 64 characters
     /// are clipped.
     pub pointer: String,
-    /// What was expected; quotes at most 64 characters of the value.
+    /// The expected value; quotes at most 64 characters of the value.
     pub message: String,
 }
 

@@ -68,8 +68,8 @@ impl RedisOptions {
         self
     }
 
-    /// Connects to a Redis Cluster. The URL of Redis is that of any node; these URLs are other nodes, which are used if the first
-    /// node cannot be reached. All nodes have the same user and password.
+    /// Connects to a Redis Cluster. The URL of Redis is the URL of any node; these URLs are other nodes, which are used if the
+    /// first node cannot be reached. All nodes have the same user and password.
     #[cfg(feature = "cluster")]
     #[must_use]
     pub fn with_cluster<U: Into<String>>(mut self, urls: impl IntoIterator<Item = U>) -> Self {

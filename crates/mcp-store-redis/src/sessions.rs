@@ -13,7 +13,7 @@ use redis::{FromRedisValue, RedisError, Script, ScriptInvocation};
 
 use crate::connection::Connection;
 
-/// Maximum number of attempts to claim a session that others change at the same time.
+/// Maximum number of attempts to claim a session that other processes change at the same time.
 const MAX_CLAIMS: usize = 16;
 /// The latest expiry with which Redis and its scripts can compute, in ms.
 const MAX_EXPIRY: u64 = 1 << 52;

@@ -76,9 +76,9 @@ where
 
 /// The `Authorization` header that an authentication layer has removed from a request, in the extensions of the request.
 ///
-/// Handlers cannot read it. An endpoint that forwards the request to another one, see `ServerOptions::with_forwarding`, adds the
-/// header again, because the other endpoint verifies the request too. If a layer removes the header and does not store it in this
-/// value, the other endpoint rejects the request.
+/// Handlers cannot read it. An endpoint that forwards the request to another endpoint, see `ServerOptions::with_forwarding`, adds
+/// the header again, because the other endpoint verifies the request too. If a layer removes the header and does not store it in
+/// this value, the other endpoint rejects the request.
 #[derive(Clone)]
 #[cfg_attr(
     not(feature = "forward"),

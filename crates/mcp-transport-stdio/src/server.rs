@@ -19,9 +19,8 @@ use crate::standard;
 
 /// Serves on stdin and stdout until stdin ends: the main function of a server program.
 ///
-/// Returns within a second of the end of stdin even if handlers still run, so that the process can
-/// exit. Handlers that finish in time are answered; the others are cancelled. Blocking handlers run
-/// on threads that do not keep the process alive.
+/// Returns within a second of the end of stdin even if handlers still run, so that the process can exit. Handlers that finish in
+/// time are answered; the other handlers are cancelled. Blocking handlers run on threads that do not keep the process alive.
 ///
 /// On Unix, while this function runs, descriptor 1 points to stderr and descriptor 0 to the null
 /// device for all other code of the process. A library that prints by accident therefore does not
@@ -57,8 +56,8 @@ pub async fn serve_with(server: impl IntoService, options: StdioOptions) -> Resu
     result
 }
 
-/// Serves one client over a pair of byte streams until the client disconnects. `read` is the output of the client. Framing is
-/// that of [stdio].
+/// Serves one client over a pair of byte streams until the client disconnects. `read` is the output of the client. Messages are
+/// framed as on [stdio].
 ///
 /// When `read` ends, running handlers have the time of [`StdioOptions::with_shutdown_timeout`] to finish. Handlers that run
 /// longer are cancelled. The runtime must have its timer enabled.

@@ -21,8 +21,8 @@ macro_rules! shared_setters {
             self
         }
 
-        /// Sets the resolver of host names. Its addresses are checked like those of the default
-        /// resolver, the resolver of the operating system.
+        /// Sets the resolver of host names. Its addresses are checked like the addresses of the default resolver, which is the
+        /// resolver of the operating system.
         pub fn resolver(mut self, resolver: impl crate::web::Resolver) -> Self {
             self.http_settings.resolver = std::sync::Arc::new(resolver);
             self

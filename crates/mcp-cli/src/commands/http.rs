@@ -26,7 +26,7 @@ use crate::output;
 /// The issuer of the tokens that a configuration has. It is the same in all processes of a cluster.
 const USERS: &str = "mcp-gateway";
 
-/// How a command serves HTTP.
+/// The settings with which a command serves HTTP.
 pub(super) struct HttpSettings<'a> {
     /// The URL that clients use, if they are not on this machine. Such clients need a token.
     pub(super) public_url: Option<&'a str>,

@@ -161,7 +161,7 @@ fn page(client: &Client, offer: &Offer, warnings: &[String]) -> Result<(), Failu
     output::print(&text)
 }
 
-/// Returns what the server says about itself: name, version, revision, capabilities, instructions.
+/// Returns the description that the server gives of itself: name, version, revision, capabilities, instructions.
 fn head(client: &Client) -> String {
     let info = client.server_info();
     let title = info.title.as_deref();

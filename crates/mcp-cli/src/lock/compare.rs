@@ -13,7 +13,7 @@ use super::snapshot::Snapshot;
 /// Maximum number of changed values that are shown for each member of a definition.
 const MAX_VALUES: usize = 8;
 
-/// How a change affects users of the server.
+/// The effect of a change on users of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Class {
     /// Calls that were valid before now fail.
@@ -38,7 +38,7 @@ impl fmt::Display for Class {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Difference {
     pub(super) class: Class,
-    /// The kind and name of what has changed.
+    /// The kind and name of the changed item.
     pub(super) item: String,
     pub(super) text: String,
 }

@@ -1,4 +1,4 @@
-//! `mcp lock`: the definitions of servers in a file, and what has changed since.
+//! `mcp lock`: the definitions of servers in a file, and the changes since then.
 
 mod compare;
 mod definition;
@@ -137,7 +137,7 @@ fn advise(differences: &[Difference], locked: Option<&Snapshot>, found: &Snapsho
     }
 }
 
-/// Returns the kinds to compare: those of the command; if it has none, those of the entry; otherwise all.
+/// Returns the kinds to compare. These are the kinds of the command; if it has none, the kinds of the entry; otherwise all.
 fn kinds(only: &[ListKind], locked: Option<&Snapshot>) -> Vec<ListKind> {
     match (only, locked) {
         ([], Some(locked)) => {

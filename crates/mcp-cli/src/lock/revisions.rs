@@ -63,7 +63,7 @@ pub(super) fn moved(from: &Snapshot, to: &Snapshot) -> Option<Vec<OtherRevisions
     Some(all)
 }
 
-/// Adds what a server offers to hosts that request a revision. Revisions with the same offer share an entry.
+/// Adds the offer of a server to hosts that request a revision. Revisions with the same offer share an entry.
 fn add(all: &mut Vec<OtherRevisions>, negotiated: &Snapshot, requested: String, offer: Snapshot) {
     let answered = offer.revision.clone();
     let offer = difference(offer, negotiated);
@@ -116,7 +116,7 @@ fn offers(snapshot: &Snapshot) -> BTreeMap<String, Snapshot> {
     all
 }
 
-/// Returns the changes on other revisions that are not in `known`, the changes on the negotiated revision.
+/// Returns the changes on other revisions, without those in `known`: the changes on the negotiated revision.
 pub(super) fn changes(old: &Snapshot, new: &Snapshot, known: &[Difference]) -> Vec<Difference> {
     let change = |class, item: String, text: &str| {
         let text = text.to_owned();

@@ -157,7 +157,7 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Returns the arguments whose defaults differ from those of another snapshot, as `TOOL:ARGUMENT`.
+    /// Returns the arguments whose defaults differ from the defaults in another snapshot, as `TOOL:ARGUMENT`.
     pub(super) fn changed_defaults(&self, other: &Self) -> Vec<String> {
         let (Some(tools), Some(others)) = (&self.tools, &other.tools) else {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! Which results are cached, for how long, and how many.
+//! The cached results, their number, and the time for which they are cached.
 
 use serde_json::json;
 

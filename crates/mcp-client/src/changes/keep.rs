@@ -273,7 +273,7 @@ impl Keeper {
     }
 
     /// Handles a rejection: finds the changes that the server does not accept, so that the client can still subscribe to the
-    /// others.
+    /// other changes.
     async fn rejected(&mut self, requested: &RequestedChanges, error: ErrorObject, number: u64) {
         let wanted = self.wanted.borrow().clone();
         let new = wanted.new_of(&requested.resources);

@@ -36,8 +36,8 @@ impl Custom {
     /// `declared`.
     ///
     /// # Errors
-    /// The protocol has a method with this name, an extension was not installed, or an extension that another one requires is
-    /// missing.
+    /// The protocol has a method with this name, an extension was not installed, or an extension that another extension requires
+    /// is missing.
     pub(crate) fn check(&self, declared: &BTreeMap<String, JsonObject>) -> Result<(), Error> {
         if let Some(problem) = self.problems.first() {
             return Err(Error::invalid(problem.clone()));

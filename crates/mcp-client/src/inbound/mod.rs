@@ -90,8 +90,7 @@ impl ClientInbound {
         })
     }
 
-    /// Sets the negotiated revision and what the server declared; server requests are answered from
-    /// now on.
+    /// Sets the negotiated revision and the declarations of the server. From now on, server requests are answered.
     pub(crate) fn agree(&self, revision: Revision, server: Implementation, extensions: Declared) {
         // The second handshake is reported below.
         let _ = self.declared.set(extensions);

@@ -27,7 +27,7 @@ pub(crate) struct Request {
 
 #[derive(Default)]
 pub(crate) struct RequestOptions {
-    /// Timeouts of this request; default: those of the client.
+    /// Timeouts of this request; default: the timeouts of the client.
     pub(crate) timeouts: Option<Timeouts>,
     pub(crate) on_progress: Option<Callback>,
     /// Whether the request is sent even if the cache holds a result.

@@ -1,4 +1,4 @@
-//! What the server of one mount lists, and under which names the gateway shows it.
+//! The items that the server of one mount lists, and their names at the gateway.
 
 mod arguments;
 mod pattern;

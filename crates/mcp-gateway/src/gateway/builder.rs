@@ -35,14 +35,14 @@ impl GatewayBuilder {
         }
     }
 
-    /// Sets the name and version that clients see. Default: those of this crate.
+    /// Sets the name and version that clients see. Default: the name and version of this crate.
     #[must_use]
     pub fn info(mut self, info: Implementation) -> Self {
         self.info = info;
         self
     }
 
-    /// Sets instructions for the model, before those of the servers.
+    /// Sets instructions for the model, which precede the instructions of the servers.
     #[must_use]
     pub fn instructions(mut self, text: impl Into<String>) -> Self {
         self.settings.instructions = Some(text.into());

@@ -1,4 +1,4 @@
-//! What the gateway reports about itself: the union of its servers.
+//! The facts that the gateway reports about itself: the union of the facts of its servers.
 
 use mcp_protocol::ServerFacts;
 use mcp_types::{PromptsCapability, ResourcesCapability, ServerCapabilities, ToolsCapability};

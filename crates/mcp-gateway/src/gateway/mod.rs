@@ -55,7 +55,7 @@ impl Gateway {
     }
 
     /// Completes when each server is connected or its first attempt to connect has failed. This includes servers that replace
-    /// others.
+    /// other servers.
     pub async fn settled(&self) {
         let replacements = lock(&self.0.replacements).clone();
         for mount in self.0.mounts().iter().chain(&replacements) {
@@ -162,8 +162,8 @@ impl Gateway {
         removed.is_some()
     }
 
-    /// Replaces the rules for what clients may use and the limits on their requests. Running requests are completed. Clients are notified that the
-    /// lists have changed.
+    /// Replaces the access rules for clients and the limits on their requests. Running requests are completed. Clients are
+    /// notified that the lists have changed.
     ///
     /// # Errors
     /// A rule contradicts itself; nothing is changed.

@@ -104,8 +104,8 @@ impl State {
         result
     }
 
-    /// Replaces the mount of the same name with `server`, which is connected, and returns the former server. Returns `None` if `server` is not a
-    /// replacement, or if the mount was removed.
+    /// Replaces the mount of the same name with `server`, which is connected, and returns the replaced server. Returns `None` if
+    /// `server` is not a replacement, or if the mount was removed.
     pub(super) fn replace(&self, server: &Arc<MountedServer>) -> Option<Arc<MountedServer>> {
         let server = {
             // `update` must not run under this lock: `Gateway::mount` takes them in the other order.

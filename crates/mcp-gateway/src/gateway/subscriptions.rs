@@ -19,7 +19,7 @@ impl ChangeSource for Arc<State> {
         &self.changes
     }
 
-    /// Connects to all servers at the same time. A server that cannot be reached does not affect the others.
+    /// Connects to all servers at the same time. A server that cannot be reached does not affect the other servers.
     async fn prepare(&self) -> Result<(), ErrorObject> {
         let mut connecting = JoinSet::new();
         for mount in self.mounts().iter() {

@@ -91,8 +91,9 @@ pub trait ApprovalStore: Send + Sync + 'static {
 /// Maximum size of the file.
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// Approvals in a JSON file. On Unix, the file is created with mode 0600, and if others can write the file, reading it fails.
-/// Several processes can share the file; if they write at the same time, one approval may be lost, and the user is asked again.
+/// Approvals in a JSON file. On Unix, the file is created with mode 0600, and if other users can write the file, reading it
+/// fails. Several processes can share the file; if they write at the same time, one approval may be lost, and the user is asked
+/// again.
 #[derive(Debug)]
 pub struct ApprovalFile {
     path: PathBuf,

@@ -55,7 +55,7 @@ pub(crate) struct ServerGate {
     configured: Option<Arc<LaunchPlan>>,
     /// The plan with absolute paths, as the last consent request to connect showed it.
     located: Mutex<Option<Arc<LaunchPlan>>>,
-    /// Serializes consent requests of this server, so that a decision also applies to requests that wait.
+    /// A lock that is held while the user decides about this server, so that the decision also applies to requests that wait.
     consent: AsyncMutex<()>,
 }
 

@@ -174,7 +174,7 @@ impl Policy {
         Ok(Self { rules })
     }
 
-    /// Adds a rule after the others.
+    /// Adds a rule after the existing rules.
     #[must_use]
     pub fn with_rule(mut self, rule: PolicyRule) -> Self {
         self.rules.push(rule);

@@ -62,8 +62,8 @@ impl ToolBudget {
 impl ModelApi {
     /// Returns tools in this format, as [`tools`](Self::tools) does, if they are within the budget.
     ///
-    /// If the tools exceed the budget, returns the pinned tools and two others. With `search_tools`, the model finds tools by
-    /// words of their names and descriptions. With `call_tool`, it calls them. [`Host::call`] answers both.
+    /// If the tools exceed the budget, returns the pinned tools and two other tools. With `search_tools`, the model finds tools
+    /// by words of their names and descriptions. With `call_tool`, it calls them. [`Host::call`] answers both.
     pub fn tools_within_budget(self, tools: &[HostTool], budget: &ToolBudget) -> ModelTools {
         // A long list is not converted only to be measured.
         let text = |tool: &HostTool| {

@@ -38,10 +38,10 @@ impl ModelApi {
     /// Returns tools in this format.
     ///
     /// An API rejects the whole request if it does not accept one of the schemas. OpenAI and Anthropic need an object without
-    /// `anyOf`, `oneOf` and `allOf` at the top. The properties of the branches are therefore merged; only those of `allOf` can be
-    /// required. Tuples of earlier dialects become `prefixItems`. References without a target are left out. OpenAI needs `items`
-    /// in arrays. Gemini accepts a part of OpenAPI 3.0: references are replaced by their targets, and unknown keywords are left
-    /// out.
+    /// `anyOf`, `oneOf` and `allOf` at the top. The properties of the branches are therefore merged; only properties of `allOf`
+    /// can be required. Tuples of earlier dialects become `prefixItems`. References without a target are left out. OpenAI needs
+    /// `items` in arrays. Gemini accepts a part of OpenAPI 3.0: references are replaced by their targets, and unknown keywords
+    /// are left out.
     pub fn tools(self, tools: &[HostTool]) -> ModelTools {
         let mut dropped = Vec::new();
         let mut list = Vec::new();

@@ -69,7 +69,7 @@ impl ItemList<Tool> {
 /// Number of lists of a server.
 const LISTS: usize = 4;
 
-/// What a server offers.
+/// The lists that a server offers.
 #[derive(Debug)]
 pub(super) struct Lists {
     pub(super) tools: watch::Sender<ItemList<Tool>>,

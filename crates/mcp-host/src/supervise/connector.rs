@@ -1,4 +1,4 @@
-//! How a supervised client obtains a transport for each connection.
+//! The way in which a supervised client obtains a transport for each connection.
 
 use std::fmt;
 use std::sync::Arc;

@@ -30,7 +30,7 @@ pub enum ServerState {
     Backoff {
         /// The time of the next start.
         until: Instant,
-        /// Why the last connection ended or failed.
+        /// The reason why the last connection ended or failed.
         reason: Arc<str>,
     },
     /// Not connected, and not started again until the application asks for it.

@@ -18,7 +18,7 @@ use super::state::ServerState;
 use super::stderr::StderrLog;
 
 /// How long a starting server counts against the limit of simultaneous starts. A server that does not respond must not delay the
-/// others.
+/// other servers.
 const START_TURN: Duration = Duration::from_millis(100);
 
 /// Delay before a list is requested again after a change notification.

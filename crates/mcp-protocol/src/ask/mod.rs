@@ -57,8 +57,8 @@ impl RequestContext {
         Ok(result)
     }
 
-    /// Converts a missing capability into the error for the client request, if the revision is the stateless one. On this
-    /// revision, each request declares capabilities.
+    /// On the stateless revision, converts a missing capability into the error for the client request. Each request declares
+    /// capabilities there.
     fn undeclared(&self, error: AskError) -> AskError {
         match error {
             AskError::Unsupported(Unsupported::Capability(name)) if self.rules().stateless => {

@@ -10,8 +10,8 @@ use crate::{Closed, Deviation, Exchange, Link};
 
 macro_rules! forwarded {
     ($(fn $method:ident(&self $(, $argument:ident: $Type:ty)*) $(-> $Output:ty)?;)*) => {
-        /// An [`Inbound`] that wraps another one. Methods that an implementation does not override are forwarded to the inner
-        /// [`Inbound`].
+        /// An [`Inbound`] that wraps another [`Inbound`]. Methods that an implementation does not override are forwarded to the
+        /// inner [`Inbound`].
         pub trait ForwardInbound: Send + Sync + 'static {
             /// Returns the inner side.
             fn inner(&self) -> &dyn Inbound;

@@ -173,7 +173,7 @@ impl HeaderParams {
 enum Unsendable {
     Type,
     Number,
-    /// What is wrong with the name of a member.
+    /// The problem with the name of a member.
     Name(&'static str),
 }
 

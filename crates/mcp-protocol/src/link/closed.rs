@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 /// The reason why a connection ended. Every pending call fails with this reason.
 ///
-/// Cloning shares the text. [`Display`](fmt::Display) describes what happened and, for a child
-/// process, its exit status and its last lines on stderr.
+/// Cloning shares the text. [`Display`](fmt::Display) describes the cause and, for a child process, its exit status and its last
+/// lines on stderr.
 #[derive(Debug, Clone)]
 pub struct Closed(Arc<Reason>);
 

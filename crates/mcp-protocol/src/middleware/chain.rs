@@ -204,7 +204,7 @@ impl Layers {
         inside_out.fold(handler, |handler, layer| layer.0.background(handler))
     }
 
-    /// Reports a session that was opened, and returns what to call at its end.
+    /// Reports a session that was opened. Returns the function to call at its end.
     pub(crate) fn session(&self, session: OpenedSession) -> impl Iterator<Item = SessionEnd> {
         let report = move |SharedMiddleware(layer): &SharedMiddleware| {
             guarded(|| layer.session(session)).ok().flatten()

@@ -214,7 +214,7 @@ impl Request {
         (!params.is_empty()).then_some(params)
     }
 
-    /// Returns the JSON text of a member of the params, without decoding the others.
+    /// Returns the JSON text of a member of the params, without decoding the other members.
     pub fn param(&self, member: &str) -> Option<&str> {
         self.read(|request| {
             let mut all = request.param_members().filter_map(Result::ok);

@@ -1,4 +1,4 @@
-//! Where a request comes from: the verified principal, its grant, and the facts of the transport.
+//! The origin of a request: the verified principal, its grant, and the facts of the transport.
 
 mod grant;
 mod owner;

@@ -23,7 +23,7 @@ pub trait Service: Send + Sync + 'static {
     /// Called when a transport begins to serve: background work may start now. Default: nothing.
     fn start(&self) {}
 
-    /// Returns what `initialize` or `server/discover` reports to the client. Called once per session.
+    /// Returns the facts that `initialize` or `server/discover` reports to the client. Called once per session.
     fn facts(&self) -> ServerFacts;
 
     /// Returns a number that changes whenever [`facts`](Self::facts) change. A server of the
@@ -215,7 +215,7 @@ pub struct ServerFacts {
     pub lists: CacheHint,
     /// The cache hint for resource contents.
     pub reads: CacheHint,
-    /// How deviations of clients are handled.
+    /// The strictness towards clients, and the number of tolerated deviations.
     pub tolerance: Arc<Tolerance>,
 }
 

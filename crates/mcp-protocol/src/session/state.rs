@@ -271,8 +271,7 @@ impl Session {
             && lock(&self.logs).take(1.0, LOG_RATE, now).is_ok()
     }
 
-    /// Returns whether the rate limit of task requests allows another one: 50 per second after a
-    /// burst of 200.
+    /// Returns whether the rate limit allows another task request: 50 per second after a burst of 200.
     pub fn admits_task_request(&self, now: Instant) -> bool {
         lock(&self.tasks).take(1.0, TASK_RATE, now).is_ok()
     }

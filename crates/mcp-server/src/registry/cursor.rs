@@ -57,7 +57,7 @@ impl<'a> Cursors<'a> {
         self.sign(BASE64URL_NOPAD.encode(position), position)
     }
 
-    /// Returns the position in a cursor of [`encode_text`](Self::encode_text).
+    /// Returns the position in a cursor that [`encode_text`](Self::encode_text) created.
     pub(crate) fn decode_text(self, cursor: &str) -> Result<String, ErrorObject> {
         let position = split(cursor, MAX_TEXT_CURSOR).and_then(|(text, code)| {
             let position = BASE64URL_NOPAD.decode(text.as_bytes()).ok()?;

@@ -1,4 +1,4 @@
-//! Installed extensions, and what they require.
+//! Installed extensions, and their requirements.
 
 use std::collections::BTreeMap;
 
@@ -70,7 +70,7 @@ fn required_extensions(extension: &InstalledExtension) -> Vec<&str> {
     ids.collect()
 }
 
-/// Returns whether `target` is required by `from`, directly or through others.
+/// Returns whether `target` is required by `from`, directly or through other extensions.
 fn reaches(edges: &BTreeMap<&str, Vec<&str>>, from: &str, target: &str) -> bool {
     let mut seen = Vec::new();
     let mut open: Vec<&str> = edges.get(from).cloned().unwrap_or_default();

@@ -197,7 +197,7 @@ impl<S: Clone + Send + Sync + 'static> Resource<S> {
     }
 }
 
-/// Returns the normal form of a URI, if it is another one.
+/// Returns the normal form of a URI, if it differs from the URI.
 fn other_form(uri: &str) -> Option<String> {
     canonical(uri).filter(|normal| normal != uri)
 }
@@ -252,7 +252,7 @@ pub(crate) enum Registered {
 /// A registered resource.
 pub(crate) struct ResourceEntry {
     pub(crate) definition: mcp_types::Resource,
-    /// The normal form of the URI, if it is another one.
+    /// The normal form of the URI, if it differs from the URI.
     pub(crate) normal: Option<String>,
     /// The handler, which runs after the access check.
     pub(crate) run: Erased<ForResource>,

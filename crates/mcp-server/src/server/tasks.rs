@@ -11,8 +11,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// Stores tasks in `store`. Default: a [`MemoryTaskStore`](crate::MemoryTaskStore), which loses the tasks when the process
     /// ends.
     ///
-    /// With any other store, the server reads the unfinished tasks when it starts. Unfinished tasks
-    /// of [resumable](crate::Tool::resumable) tools run again; all others end with an error.
+    /// With any other store, the server reads the unfinished tasks when it starts. Unfinished tasks of
+    /// [resumable](crate::Tool::resumable) tools run again; all other tasks end with an error.
     pub fn task_store(mut self, store: impl TaskStore) -> Self {
         self.parts.tasks.store = Arc::new(store);
         self.parts.tasks.is_persistent = true;

@@ -16,8 +16,8 @@ pub(super) struct Uri {
     pub(super) uri: String,
 }
 
-/// The entries as raw text. They are decoded one by one, so that a malformed entry does not affect the others, and only as many
-/// as the client reads.
+/// The entries as raw text. They are decoded one by one, so that a malformed entry does not affect the other entries. Only the
+/// entries that the client reads are decoded.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Skills {

@@ -50,7 +50,7 @@ struct Batch {
 struct Sent {
     /// The operations that Redis has not executed, in their order.
     failed: Vec<Operation>,
-    /// Whether operations failed although Redis responds to others.
+    /// Whether operations failed although Redis responds to other operations.
     is_too_large: bool,
     /// The size of the events that do not wait any more.
     bytes: usize,
@@ -206,7 +206,7 @@ struct Delayed {
 }
 
 impl Delayed {
-    /// Puts operations before the others.
+    /// Puts operations before the waiting operations.
     fn put_back(&mut self, operations: Vec<Operation>) {
         for operation in operations.into_iter().rev() {
             self.operations.push_front(operation);

@@ -123,7 +123,7 @@ impl Capacity {
     }
 
     /// Returns whether an owner uses a part of the second half. An owner without an address or a principal cannot be
-    /// distinguished from others, so the result is `true`.
+    /// distinguished from other owners, so the result is `true`.
     #[cfg(feature = "server")]
     #[cold]
     pub(crate) fn has_share(&self, owner: impl FnOnce() -> Option<KnownOwner>) -> bool {

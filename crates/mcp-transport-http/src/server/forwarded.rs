@@ -21,7 +21,7 @@ pub(crate) fn refusal_at_shutdown() -> Refusal {
     Refusal::new(SHUTTING_DOWN, "this endpoint is shutting down")
 }
 
-/// Returns whether an address can be that of an endpoint.
+/// Returns whether an address can be the address of an endpoint.
 pub(crate) fn is_http(address: &Uri) -> bool {
     address.scheme_str() == Some("http") && address.host().is_some()
 }

@@ -174,7 +174,7 @@ impl ChildProcess {
         self
     }
 
-    /// Sets what happens to the child's stderr. Default: captured.
+    /// Sets the handling of the child's stderr. Default: captured.
     #[must_use]
     pub fn stderr(mut self, stderr: Stderr) -> Self {
         self.stderr = stderr;

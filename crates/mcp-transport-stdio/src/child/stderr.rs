@@ -18,7 +18,7 @@ const CHUNK: usize = 8 << 10;
 /// Number of reads before other tasks are polled.
 const MAX_READS: usize = 16;
 
-/// How the stderr of a child is handled. Output on stderr is not an error.
+/// The handling of the stderr of a child. Output on stderr is not an error.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum Stderr {

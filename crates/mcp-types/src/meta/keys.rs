@@ -23,7 +23,7 @@ pub const CLIENT_CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabil
 /// The least severe log message to send during a request; if it is absent, no log messages are sent (2026-07-28).
 pub const LOG_LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
 
-/// The subscription that a notification, or the result that ends it, belongs to (2026-07-28).
+/// The subscription of a notification, or of the result that ends the subscription (2026-07-28).
 pub const SUBSCRIPTION_ID_KEY: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// The server software of a result (2026-07-28).

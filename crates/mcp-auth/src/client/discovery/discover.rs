@@ -320,7 +320,7 @@ pub struct DiscoveryLog(Vec<DiscoveryAttempt>);
 pub struct DiscoveryAttempt {
     /// The requested URL, without its query.
     pub url: String,
-    /// Why the document cannot be used; `None` if it can.
+    /// The reason why the document cannot be used; `None` if it can be used.
     pub failure: Option<String>,
 }
 

@@ -16,7 +16,7 @@ use crate::scopes::Scopes;
 
 const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
 
-/// How a client obtains tokens.
+/// The way in which a client obtains tokens.
 #[derive(Clone)]
 pub(crate) enum Grant {
     /// No grant is configured.

@@ -116,7 +116,7 @@ impl Inner {
         self.store.remove(&self.needed_scopes_name()).await
     }
 
-    /// Returns the DPoP key. If the store has no key, generates and stores a new one.
+    /// Returns the DPoP key. If the store has no key, generates and stores a new key.
     pub(crate) async fn dpop_key(&self) -> Result<DpopKey, Error> {
         if let Some(key) = self.state().dpop_key.clone() {
             return Ok(key);

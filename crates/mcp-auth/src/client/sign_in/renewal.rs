@@ -1,4 +1,4 @@
-//! Renewal of tokens, once for all concurrent callers in this process and in others.
+//! Renewal of tokens, once for all concurrent callers in all processes.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Tokens: requests, responses, DPoP proofs, and what is stored.
+//! Tokens: requests, responses, DPoP proofs, and the stored form of tokens.
 
 mod proof;
 mod request;

@@ -124,7 +124,7 @@ impl RequireBearerBuilder {
     /// without a scope. A prompt or a resource requires a scope with [`Auth::require`](crate::server::Auth::require).
     ///
     /// A session belongs to the principal that opened it, so a client that signs in during an anonymous session has to open a new
-    /// one. The client of this SDK opens a new session and returns an error for the call. The call has not run and can be
+    /// session. The client of this SDK opens a new session and returns an error for the call. The call has not run and can be
     /// repeated.
     ///
     /// Default: requests without a token receive 401.

@@ -14,8 +14,7 @@ use super::body::{Body, TextBody};
 use super::metadata::Metadata;
 use super::policy::Policy;
 
-/// A tower layer that accepts only requests with a valid token and answers all others with a
-/// challenge.
+/// A tower layer that accepts only requests with a valid token and answers all other requests with a challenge.
 ///
 /// - A request without a token or with an invalid token receives 401 and a challenge that leads to the metadata. A request whose
 ///   token lacks a scope receives 403 and the required scopes. A malformed request receives 400. If tokens cannot be verified

@@ -17,7 +17,7 @@ const SHARE: usize = 4;
 /// A store of the proofs that were used, so that a server does not accept a proof twice.
 ///
 /// If several processes of a server share a cache, such as Redis, none of them accepts a proof that another process has accepted.
-/// The cache also contains tickets for requests that a process forwards to another one (`ServerOptions::with_forwarding`), so
+/// The cache also contains tickets for requests that a process forwards to another process (`ServerOptions::with_forwarding`), so
 /// that the other process accepts their proofs.
 pub trait ReplayCache: Send + Sync + 'static {
     /// Stores a proof for `lifetime` if it is not stored yet. Returns whether it was stored: `false` for a replay.

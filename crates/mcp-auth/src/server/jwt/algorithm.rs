@@ -111,7 +111,7 @@ pub(crate) enum Family {
     Rsa,
 }
 
-/// How signatures are verified: with the point of a curve, or with RSA components.
+/// The way in which signatures are verified: with the point of a curve, or with RSA components.
 pub(crate) enum Verification {
     Point(&'static dyn VerificationAlgorithm),
     Rsa(&'static RsaParameters),

@@ -1,4 +1,4 @@
-//! Which tools, prompts and resources clients may use.
+//! The tools, prompts and resources that clients may use.
 
 mod rules;
 
@@ -123,7 +123,7 @@ impl AccessRule {
             && (self.mount.as_deref()).is_none_or(|mount| matches_pattern(mount, item.mount))
     }
 
-    /// Returns whether the pattern can match a URI, which has a colon.
+    /// Returns whether the pattern can match a URI. Every URI has a colon.
     fn can_match_uri(&self) -> bool {
         self.kind == Some(ItemKind::Resource) || self.name.contains([':', '*'])
     }
@@ -189,7 +189,7 @@ impl AccessPolicy {
         Self::default()
     }
 
-    /// Adds a rule after the others.
+    /// Adds a rule after the existing rules.
     #[must_use]
     pub fn rule(mut self, rule: AccessRule) -> Self {
         self.rules.push(rule);

@@ -23,7 +23,8 @@ impl SupervisedClient {
         self.0.published.lists.prompts.borrow().clone()
     }
 
-    /// Returns the resources that are known now, without waiting. A server can have others, which a template describes or a tool returns.
+    /// Returns the resources that are known now, without waiting. A server can have other resources, which a template describes
+    /// or a tool returns.
     pub fn resources(&self) -> ItemList<Resource> {
         self.0.published.lists.resources.borrow().clone()
     }

@@ -31,7 +31,7 @@ const TAIL_TIME: Duration = Duration::from_secs(1);
 /// How many times a caller yields to the runtime while it waits for the end of the stream.
 const MAX_YIELDS: usize = 3;
 
-/// How one connection of a stream ended.
+/// The end of one connection of a stream.
 enum StreamEnd {
     Response(Answer),
     /// The connection ended without the response. Contains the reason if the connection was interrupted.

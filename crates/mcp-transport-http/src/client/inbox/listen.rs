@@ -28,7 +28,7 @@ pub(crate) async fn run(state: Arc<ClientState>) {
     }
 }
 
-/// How one connection of the GET stream ended.
+/// The end of one connection of the GET stream.
 enum ListenEnd {
     /// It was interrupted or refused, with the reason.
     Interrupted(String),

@@ -63,7 +63,7 @@ pub(crate) async fn run(state: Arc<ClientState>) {
     }
 }
 
-/// Why a session could not be opened.
+/// The reason why a session could not be opened.
 enum ReinitializeError {
     /// The attempt failed, but the next attempt may succeed.
     Retryable(String),

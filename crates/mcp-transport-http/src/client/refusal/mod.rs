@@ -1,4 +1,4 @@
-//! HTTP error responses: what they contain, and how they are reported.
+//! HTTP error responses: their content, and the errors that report them.
 
 pub(crate) mod repeat;
 

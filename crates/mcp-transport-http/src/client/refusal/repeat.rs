@@ -1,4 +1,4 @@
-//! Which requests have no effect, so that they can be repeated.
+//! The requests that have no effect, so that they can be repeated.
 
 use mcp_types::method;
 

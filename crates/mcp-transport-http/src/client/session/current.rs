@@ -70,11 +70,11 @@ impl Default for Session {
     }
 }
 
-/// The current session, or the opening of a new one.
+/// The current session, or the state while a new session is being opened.
 #[derive(Debug, Clone)]
 pub(crate) enum SessionPhase {
     Open(Arc<Session>),
-    /// The server has lost a session, and a new one is being opened.
+    /// The server has lost a session, and a new session is being opened.
     Reinitializing {
         lost: Arc<Session>,
         /// The new session, once the server has accepted `initialize`.

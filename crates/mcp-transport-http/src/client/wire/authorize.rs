@@ -3,7 +3,7 @@
 use http::HeaderValue;
 use mcp_protocol::{BoxFuture, TransportError};
 
-/// An authorizer: adds credentials to messages and decides what happens after a refusal.
+/// An authorizer: adds credentials to messages and decides how a refusal is handled.
 ///
 /// One authorizer serves all messages of a connection, and its methods are called concurrently: one expired token may cause many
 /// refusals at once. For each message that is sent, also after a redirect, the authorizer receives the method, the URL and all

@@ -48,7 +48,7 @@ pub(super) async fn renew(
 impl Leases for StoreClient {
     /// Renews the leases of sessions that are in use although their clients send no requests, so that these sessions do not
     /// expire in the store. Ends the sessions that another endpoint has claimed. If the lease of one session cannot be renewed,
-    /// continues with the others.
+    /// continues with the other sessions.
     async fn renew(self: &Arc<Self>, table: &Arc<SessionTable>) {
         self.remove_evicted(table).await;
         let mut due = table.select(|session| self.is_due(session));

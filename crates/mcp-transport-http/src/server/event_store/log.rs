@@ -29,10 +29,9 @@ const MIN_SHRUNK: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct SessionLog {
     streams: HashMap<u32, StreamLog>,
-    /// The number of streams without events, which are kept to remember what was dropped.
+    /// The number of streams without events. They are kept as records of the dropped events.
     empty_streams: usize,
-    /// Every event in the order of arrival. Entries of removed streams are stale and stay until
-    /// they outnumber the others.
+    /// Every event in the order of arrival. Entries of removed streams are stale and stay until they outnumber the other entries.
     arrivals: VecDeque<Arrival>,
     /// The number of stored events.
     events: usize,
@@ -240,7 +239,7 @@ impl SessionLog {
         self.shrink();
     }
 
-    /// Subtracts removed events, and removes stale entries once they outnumber the others.
+    /// Subtracts removed events, and removes stale entries once they outnumber the other entries.
     fn subtract(&mut self, events: usize, bytes: usize) {
         self.events -= events;
         self.bytes -= bytes;

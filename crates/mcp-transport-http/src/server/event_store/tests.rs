@@ -1,4 +1,4 @@
-//! Tests of the store in memory: what it keeps, what it evicts first, and what it reports.
+//! Tests of the store in memory: the events that it keeps, the order in which it evicts events, and its reports.
 
 mod model;
 

@@ -95,7 +95,8 @@ impl FrameHeaders {
         }
     }
 
-    /// Returns the type and the length of the next frame that begins in `bytes`, and removes its header and what is before it.
+    /// Returns the type and the length of the next frame that begins in `bytes`, and removes its header and all bytes before the
+    /// header.
     fn next(&mut self, bytes: &mut &[u8]) -> Option<(u8, usize)> {
         let skipped = self.skipped.min(bytes.len());
         self.skipped -= skipped;

@@ -1,7 +1,6 @@
 //! The HTTP server behind [`serve`], for programs without an HTTP server.
 //!
-//! Its pieces are private: no module outside `listener` imports from it. `docs/listener.md` says
-//! what each piece does and what it saves.
+//! Its pieces are private: no module outside `listener` imports from it. `docs/listener.md` describes each piece and its savings.
 
 pub(crate) mod connection;
 #[cfg(feature = "http2")]

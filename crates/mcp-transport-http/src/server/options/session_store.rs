@@ -14,8 +14,8 @@ pub(crate) struct StoreOptions {
 }
 
 impl ServerOptions {
-    /// Sets a store that several endpoints share, so that each of them can continue the sessions of
-    /// the others. Default: none; a session is known only to the endpoint that opened it.
+    /// Sets a store that several endpoints share, so that each of them can continue the sessions of the other endpoints. Default:
+    /// none; a session is known only to the endpoint that opened it.
     ///
     /// The store contains the revision, the client and its capabilities, the log level, the subscriptions and the principal. It
     /// contains no running requests, no events, and no values that handlers keep for a session. For each request of a session,

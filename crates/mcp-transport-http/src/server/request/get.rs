@@ -20,7 +20,7 @@ use crate::server::stream::SessionIdentity;
 use crate::server::stream::event_id::EventId;
 use crate::server::stream::frames;
 
-/// How often an endpoint tries to end a call that another one may continue.
+/// Number of attempts of an endpoint to end a call that another endpoint may continue.
 const MAX_ATTEMPTS: u32 = 3;
 
 impl EndpointState {

@@ -123,8 +123,8 @@ impl HttpSession {
         age
     }
 
-    /// If the session may be ended to make room for others, returns the time at which it was last used. `None` for a session with
-    /// a principal.
+    /// If the session may be ended to make room for other sessions, returns the time at which it was last used. `None` for a
+    /// session with a principal.
     pub(crate) fn idle_since(&self) -> Option<Instant> {
         let is_idle = self.active.load(Ordering::Acquire) == 0 && self.principal.is_none();
         let last_used = Duration::from_millis(self.last_used.load(Ordering::Relaxed));

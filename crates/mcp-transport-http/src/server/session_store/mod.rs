@@ -22,8 +22,7 @@ pub use record::SessionRecord;
 ///
 /// Rules for implementations:
 ///
-/// - A record is opaque: write what [`SessionRecord::encode`] returns. The lease and the expiry are
-///   stored beside it.
+/// - A record is opaque: write the bytes that [`SessionRecord::encode`] returns. The lease and the expiry are stored beside it.
 /// - A session has one lease at a time. Its fencing number is 1 after [`create`](Self::create) and grows with every
 ///   [`claim`](Self::claim). A method with a lease as its argument compares this lease with the stored lease, and makes its
 ///   change, in one atomic step. If the leases differ, the method changes nothing and fails with

@@ -99,7 +99,7 @@ impl SessionRecord {
         self
     }
 
-    /// Returns what the authentication code covers: the record as JSON, without the code.
+    /// Returns the text that the authentication code covers: the record as JSON, without the code.
     pub(crate) fn text(&self) -> &[u8] {
         &self.text
     }

@@ -46,7 +46,7 @@ pub(crate) fn requests<'a>(ids: impl Iterator<Item = &'a RequestId>) -> Option<B
     Some(out.into())
 }
 
-/// Reads what [`requests`] has written, from the first event of a stream.
+/// Reads the ids that [`requests`] has written, from the first event of a stream.
 pub(crate) fn parse_requests(event: &[u8]) -> Option<Vec<RequestId>> {
     let ids = event.strip_prefix(REQUESTS)?;
     let ids = ids.split(|byte| *byte == b'\n').next()?;

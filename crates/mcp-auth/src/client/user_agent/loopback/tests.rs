@@ -1,4 +1,4 @@
-//! Sessions of the callback receiver, and what other programs and pages send to its port.
+//! Sessions of the callback receiver, and requests of other programs and pages to its port.
 
 use super::*;
 
