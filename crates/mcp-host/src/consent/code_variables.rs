@@ -184,8 +184,8 @@ const SUFFIXES: &[&str] = &[
     "_ENDPOINT_URL",
 ];
 
-/// Returns whether a variable with this name chooses code. Returns `false` for variables with tokens of these programs, whose values
-/// must not be shown.
+/// Returns whether a variable with this name chooses code. Returns `false` for variables that contain tokens of these programs,
+/// because their values must not be shown.
 pub(super) fn chooses_code(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     let is_listed =

@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorKind};
 
 /// Maximum size of the file.
 const MAX_FILE_BYTES: u64 = 4 << 20;
-/// Poll interval and timeout of the lock file. A renewal takes three requests.
+/// Poll interval and timeout of the lock file. The timeout leaves time for a renewal, which takes three requests.
 const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(20);
 const LOCK_TIMEOUT: Duration = Duration::from_secs(45);
 

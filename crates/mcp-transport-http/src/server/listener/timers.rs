@@ -117,7 +117,7 @@ pub(crate) struct ConnectionTimer {
     peer: Option<IpAddr>,
     /// The bytes of the head that is being received.
     head_bytes: AtomicUsize,
-    /// The memory for the longest head so far, because the read buffer does not shrink.
+    /// The memory for the longest head so far. It stays charged, because the read buffer does not shrink.
     head_memory: Mutex<Option<Permit>>,
     /// Whether an HTTP/2 client has sent too many control frames.
     #[cfg(feature = "http2")]

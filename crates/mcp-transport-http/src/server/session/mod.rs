@@ -35,7 +35,7 @@ pub(crate) struct HttpSession {
     pub(crate) principal: Option<Principal>,
     /// The capacity for streams that are opened by GET.
     pub(crate) open_streams: Capacity,
-    /// Running requests and open connections. The session does not expire while there is a request or a connection.
+    /// Number of running requests and open connections. The session does not expire while there is a request or a connection.
     active: AtomicUsize,
     created: Instant,
     /// Time of the last use, in milliseconds since the session was created.
