@@ -244,9 +244,9 @@ impl OAuthBuilder {
                 || matches!(self.settings.grant, Grant::Assertion(_)))
         {
             return Err(Error::setup(format!(
-                "the client {} has a secret, a key or an assertion, which any issuer that the server \
-                 names would receive; set the issuer with Credentials::issuer, or accept the \
-                 server's choice with Credentials::accept_any_issuer",
+                "the credentials of the client {} could be sent to any issuer that the server names; \
+                 set the issuer with Credentials::issuer, or accept the server's choice with \
+                 Credentials::accept_any_issuer",
                 quoted(&credentials.client_id)
             )));
         }

@@ -51,7 +51,7 @@ impl Custom {
         }
         self.check_names().map_err(|name| {
             Error::invalid(format!(
-                "method {name:?}: the protocol has this name; choose another one, such as \
+                "method {name:?}: the protocol has this name; choose another name, such as \
                  \"com.example/name\""
             ))
         })

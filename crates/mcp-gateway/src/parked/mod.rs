@@ -159,7 +159,7 @@ pub(crate) fn fingerprint(method: &str, params: Option<&str>) -> Fingerprint {
 
 fn unknown_state() -> ErrorObject {
     ErrorObject::invalid_params(
-        "requestState is unknown: the input request is too old, was answered already, belongs to another request, or its call is parked at another process of the gateway; send the original request again without requestState",
+        "requestState is unknown: the input request has expired, was answered already or belongs to another request, or its call is parked at another process of the gateway; send the original request again without requestState",
     )
 }
 

@@ -56,7 +56,8 @@ pub(crate) fn check(
         .map(|extension| (&*extension.id, required_extensions(extension)))
         .collect();
     if let Some(id) = edges.keys().find(|id| reaches(&edges, id, id)) {
-        let problem = format!("extension {id:?} requires itself, directly or through others");
+        let problem =
+            format!("extension {id:?} requires itself, directly or through other extensions");
         problems.push(RegistrationError::new(problem));
     }
     problems

@@ -160,7 +160,7 @@ impl<K: Kind> Methods<K> {
             };
             if gate::is_core_method(&entry.name) {
                 fail(
-                    "the protocol has this name; choose another one, such as \"com.example/name\"",
+                    "the protocol has this name; choose another name, such as \"com.example/name\"",
                 );
             } else if !is_name(&entry.name) {
                 fail(
