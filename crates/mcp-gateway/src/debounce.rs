@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcp_protocol::lock;
 use tokio::time::sleep;
 
-/// How long the work waits for further requests of the same work.
+/// Time for which the work waits for further requests of the same work.
 const DELAY: Duration = Duration::from_millis(50);
 
 /// Combines requests for the same work that follow each other quickly. At most one task runs for each key.

@@ -1,4 +1,4 @@
-//! How many resources one client watches.
+//! Counts the resources that one client watches.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

@@ -95,7 +95,7 @@ impl Size {
     }
 }
 
-/// How often each schema is applied to the same value.
+/// Number of times that each schema is applied to the same value.
 type Times = BTreeMap<Id, u64>;
 
 struct Flat<'g> {

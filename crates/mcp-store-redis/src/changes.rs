@@ -17,7 +17,7 @@ use crate::connection::{Connection, Connector};
 const MAX_QUEUED: usize = 1_024;
 /// Number of changes that Redis keeps for processes whose connection was lost.
 const MAX_KEPT: usize = 1_000;
-/// How long one command waits for changes.
+/// Maximum time that one command waits for changes.
 const WAIT: Duration = Duration::from_secs(10);
 /// Pause before another attempt to reach Redis.
 const RETRY: Duration = Duration::from_millis(200);

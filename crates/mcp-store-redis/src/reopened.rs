@@ -38,7 +38,7 @@ struct Shared {
 #[derive(Default)]
 struct State {
     connection: Option<MultiplexedConnection>,
-    /// How many connections were opened before.
+    /// Number of connections that were opened before.
     generation: u64,
     /// The end of the last attempt to connect, and its error.
     failed: Option<(Instant, RedisError)>,

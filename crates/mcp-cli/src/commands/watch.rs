@@ -21,7 +21,7 @@ const WAITING: usize = 1_024;
 /// does not.
 const PROBE: Duration = Duration::from_secs(5);
 const RETRY: Duration = Duration::from_secs(1);
-/// How long a response may take.
+/// Maximum time until a response.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Reports when the server stops responding, and when it responds again. Never completes.

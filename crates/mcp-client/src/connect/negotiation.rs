@@ -84,7 +84,7 @@ pub(crate) struct Policy {
     pub(crate) negotiation: Negotiation,
     /// The newest revision to use.
     pub(crate) newest: Revision,
-    /// How long the client waits for the response to the probe on a pipe.
+    /// Maximum time that the client waits for the response to the probe on a pipe.
     pub(crate) probe_timeout: Duration,
 }
 

@@ -271,8 +271,8 @@ impl Inbound for ClientInbound {
     }
 
     /// Returns whether an unreadable frame gets an error response. Text that is not JSON is output that a server program printed
-    /// to stdout. It gets no response, and the transport counts it as a stray line. A message without an id gets no response on
-    /// revisions whose errors need an id. An array always gets a response, because JSON-RPC requires it.
+    /// to stdout. Such text gets no response, and the transport counts it as a stray line. A message without an id gets no
+    /// response on revisions whose errors need an id. An array always gets a response, because JSON-RPC requires it.
     fn unreadable(&self, frame: &[u8], error: &ParseError) -> bool {
         let agreed = self.agreed.get();
         let is_output = error.kind() == ParseErrorKind::Syntax && error.may_be_response();

@@ -88,10 +88,10 @@ impl Restriction {
 /// Placeholders for variables of a template without a known value: for a variable before the completed one, and for one after it.
 pub(super) const UNKNOWN: [char; 2] = ['\u{e000}', '\u{e001}'];
 
-/// Returns whether a pattern matches a text, or could match it with some values of the unknown variables. A pattern with a `*` in
-/// the text before the first unknown variable could match. Any other pattern could match if its literal text is longer than that
-/// text, and if the first unknown variable is before the completed variable. If the unknown variable is after the completed
-/// variable, the pattern is only for some values of the unknown variable, so it does not match the completed value.
+/// Returns whether a pattern matches a text, or could match it with some values of the unknown variables. A pattern that does not
+/// match could match in two cases: it has a `*` in the text before the first unknown variable; or its literal text is longer than
+/// that text, and the first unknown variable is before the completed variable. If the first unknown variable is after the
+/// completed variable, the pattern is only for some values of the unknown variable. It then does not match the completed value.
 fn can_match(pattern: &str, text: &str) -> bool {
     let Some(at) = text.find(UNKNOWN) else {
         return matches_pattern(pattern, text);

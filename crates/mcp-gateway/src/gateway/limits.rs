@@ -1,4 +1,4 @@
-//! How many requests one client can make.
+//! Limits on the number of requests of one client.
 
 use std::collections::HashMap;
 use std::num::{NonZeroU32, NonZeroUsize};

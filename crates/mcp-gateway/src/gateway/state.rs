@@ -41,7 +41,7 @@ pub(super) struct State {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Settings {
     pub(crate) instructions: Option<String>,
-    /// How long the servers have to return the pages that the gateway needs for a list.
+    /// Time in which the servers have to return the pages that the gateway needs for a list.
     pub(crate) list_timeout: Duration,
     /// The number of tools above which clients search for them.
     pub(crate) search_above: Option<usize>,

@@ -93,7 +93,7 @@ pub enum ConsentAction {
     SamplingRequest {
         /// The messages and settings, as the model gets them.
         params: Box<CreateMessageRequestParams>,
-        /// How deeply the request is nested ([`SamplingRequest::depth`](crate::SamplingRequest::depth)).
+        /// The nesting depth of the request ([`SamplingRequest::depth`](crate::SamplingRequest::depth)).
         depth: u32,
     },
     /// The server gets the result of the model.

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 use url::Url;
 
-/// How often the roots are checked.
+/// Interval at which the roots are checked.
 const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The paths that the application has chosen.

@@ -302,7 +302,7 @@ struct Permitted {
 }
 
 impl Permitted {
-    /// How often the definition may change between the permission and the call.
+    /// Maximum number of changes of the definition between the permission and the call.
     const MAX_CHANGES: usize = 3;
 
     /// Asks for permission if the definition differs from the permitted definition. Returns whether the definition differs.

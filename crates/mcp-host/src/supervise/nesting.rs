@@ -1,4 +1,4 @@
-//! How deeply tool calls and sampling requests are nested.
+//! The nesting depth of tool calls and sampling requests.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};

@@ -19,7 +19,7 @@ pub struct RestartPolicy {
     pub initial_delay: Duration,
     /// The longest delay. Default: 60 s.
     pub max_delay: Duration,
-    /// How long a connection must last to reset the delay. Default: 60 s.
+    /// Minimum duration of a connection that resets the delay. Default: 60 s.
     pub reset_after: Duration,
     /// Number of failures after which the server is not started again. Default 10.
     pub max_failures: usize,

@@ -17,8 +17,8 @@ use super::restart::{Failures, RestartPolicy, random};
 use super::state::ServerState;
 use super::stderr::StderrLog;
 
-/// How long a starting server counts against the limit of simultaneous starts. A server that does not respond must not delay the
-/// other servers.
+/// Time for which a starting server counts against the limit of simultaneous starts. A server that does not respond must not
+/// delay the other servers.
 const START_TURN: Duration = Duration::from_millis(100);
 
 /// Delay before a list is requested again after a change notification.

@@ -82,8 +82,8 @@ pub struct Extras {
     pub headers: Vec<(String, String)>,
     /// The receiver of the request's id.
     pub id: Option<SentId>,
-    /// How long a transport over HTTP waits for the response after it has sent the request;
-    /// the time of an authorization is not included.
+    /// Maximum time that a transport over HTTP waits for the response after it has sent the request; the time of an authorization
+    /// is not included.
     pub response_timeout: Option<Duration>,
     /// The data of a stateless request; `None` in session-based revisions.
     pub stateless: Option<StatelessRequest>,

@@ -22,8 +22,7 @@ const MAX_ATTEMPTS: u32 = 8;
 const MAX_ATTEMPTS_AT_END: u32 = 24;
 /// Attempts to renew a lease before the next renewal.
 const RENEWALS: u32 = 2;
-/// How long a task is kept after its time to live was exceeded, so that its client can read the
-/// error.
+/// Time for which a task is kept after its time to live was exceeded, so that its client can read the error.
 const RETENTION_AFTER_EXPIRY: Duration = Duration::from_secs(60);
 
 /// The runner of one task, which polls the handler and saves the changes of the task.

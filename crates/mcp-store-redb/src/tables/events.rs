@@ -9,7 +9,7 @@ use super::meta::DatabaseError;
 use crate::RedbOptions;
 use crate::job::event::EventJob;
 
-/// How long the record of a session without events is kept, in milliseconds: the default lifetime of a session.
+/// Time for which the record of a session without events is kept, in milliseconds: the default lifetime of a session.
 const RECORD_RETENTION: u64 = 24 * 3_600 * 1_000;
 
 impl EventTables<'_> {

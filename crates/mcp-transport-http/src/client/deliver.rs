@@ -14,8 +14,7 @@ use crate::client::state::ClientState;
 use crate::client::wire::connection::{RequestKind, SendError};
 use crate::http_service::ResponseBody;
 
-/// How many bytes of an unused body are read, and for how long, so that the connection can be used
-/// again.
+/// Maximum number of bytes of an unused body that are read, and maximum time for this, so that the connection can be used again.
 const DRAIN_BYTES: usize = 64 << 10;
 const DRAIN_TIME: Duration = Duration::from_secs(1);
 

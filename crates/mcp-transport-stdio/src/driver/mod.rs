@@ -1,7 +1,7 @@
 //! The driver: moves bytes between a pair of streams and a [`Mux`].
 //!
-//! One future owns the reader, the writer and the lines between them. For a call that is ready at once, it spawns no task and
-//! allocates no memory. It writes once per batch of lines. It stops reading only while the peer does not read.
+//! One future owns the reader, the writer and the lines between them. For a call that is ready at once, this future spawns no
+//! task and allocates no memory. The future writes once per batch of lines. It stops reading only while the peer does not read.
 
 pub(crate) mod spawner;
 

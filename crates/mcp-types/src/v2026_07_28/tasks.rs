@@ -55,10 +55,10 @@ pub struct Task {
     pub created_at: String,
     /// When the task last changed, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    /// How long the task is kept after its creation, in milliseconds; null means that there is no limit.
+    /// Time for which the task is kept after its creation, in milliseconds; null means that there is no limit.
     #[serde(deserialize_with = "crate::number::nullable")]
     pub ttl_ms: Option<u64>,
-    /// How long the client should wait between two polls, in milliseconds.
+    /// Time that the client should wait between two polls, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub poll_interval_ms: Option<u64>,
     /// The unanswered input requests of the task; with [`TaskStatus::InputRequired`].

@@ -55,8 +55,8 @@ pub trait ReplayCache: Send + Sync + 'static {
 
 /// A replay cache in the memory of this process.
 ///
-/// The cache contains up to 262,144 proofs, which take about 70 MB. The proofs of one key take at most a quarter of the cache. It
-/// does not forget a proof early: if it is full, further proofs are rejected until older ones have expired.
+/// The cache contains up to 262,144 proofs, which take about 70 MB. The proofs of one key take at most a quarter of the cache.
+/// The cache does not forget a proof early: if it is full, further proofs are rejected until older ones have expired.
 pub struct MemoryReplayCache {
     capacity: usize,
     used: Mutex<Used>,

@@ -18,7 +18,7 @@ use crate::digest::sha256;
 
 /// The header with the ticket of a forwarded request.
 pub(super) const TICKET: HeaderName = HeaderName::from_static("mcp-forward-ticket");
-/// How long a ticket is stored. The receiver uses it before it reads the body of the request.
+/// Time for which a ticket is stored. The receiver uses the ticket before it reads the body of the request.
 const LIFETIME: Duration = Duration::from_secs(10);
 /// The random bytes of a ticket.
 const TICKET_BYTES: usize = 16;

@@ -31,7 +31,7 @@ const MAX_CONCURRENT: usize = 32;
 const BURST: f64 = 1_000.0;
 /// Number of requests to the issuer that can start in each second.
 const PER_SECOND: f64 = 100.0;
-/// How long a request waits until it may be sent to the issuer.
+/// Maximum time that a request waits before it is sent to the issuer.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The result of an introspection.

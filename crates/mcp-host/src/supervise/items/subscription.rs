@@ -22,7 +22,7 @@ pub enum ResourceChange {
 /// Maximum time between the end of a subscription and the end of its connection.
 const MAX_CLOSING_WAIT: Duration = Duration::from_secs(1);
 
-/// How often a server may refuse the subscription after it was connected again, and the pause after each refusal.
+/// Maximum number of refusals of the subscription after the server was connected again, and the pause after each refusal.
 const MAX_REFUSALS: u32 = 5;
 const REFUSAL_PAUSE: Duration = Duration::from_secs(1);
 

@@ -117,7 +117,7 @@ struct State {
     responses: JsonObject,
     /// Input requests without a response.
     open: JsonObject,
-    /// How often each key was used in this run.
+    /// Number of uses of each key in this run.
     asked: BTreeMap<String, u32>,
     /// Whether the handler has used a response that this request contains.
     advanced: bool,

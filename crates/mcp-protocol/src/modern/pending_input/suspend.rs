@@ -12,8 +12,8 @@ use crate::{BoxFuture, Outcome};
 /// A function that creates the response of a stopped handler.
 type Stop = Box<dyn FnOnce(Result<InputRequired, PendingInputError>) -> Outcome + Send>;
 
-/// A handler that may stop for input. Completes with its outcome, or with the response that `stop`
-/// creates from its input requests. It may also [detach](PendingInput::detach) from its request.
+/// A handler that may stop for input. Completes with its outcome, or with the response that `stop` creates from its input
+/// requests. The handler may also [detach](PendingInput::detach) from its request.
 ///
 /// # Cancel safety
 /// Dropping it drops the handler.

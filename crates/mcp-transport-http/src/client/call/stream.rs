@@ -25,10 +25,10 @@ use mcp_protocol::{Answer, CallError, TransportError};
 use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 
-/// How long the stream is read after the response. A server closes it at that point.
+/// Time for which the stream is read after the response. A server closes the stream at that point.
 const TAIL_TIME: Duration = Duration::from_secs(1);
 
-/// How many times a caller yields to the runtime while it waits for the end of the stream.
+/// Number of times that a caller yields to the runtime while it waits for the end of the stream.
 const MAX_YIELDS: usize = 3;
 
 /// The end of one connection of a stream.

@@ -28,7 +28,7 @@ pub(crate) struct Refusal {
     error: Option<(Option<RequestId>, ErrorObject)>,
     text: String,
     challenge: Option<String>,
-    /// How long to wait before the next request, from `Retry-After`.
+    /// Time to wait before the next request, from `Retry-After`.
     pub(crate) retry_after: Option<Duration>,
 }
 

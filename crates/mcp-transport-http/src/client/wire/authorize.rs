@@ -22,7 +22,7 @@ pub trait Authorize: Send + Sync + 'static {
     /// Observes every response. Default: does nothing.
     fn responded(&self, _response: &http::response::Parts) {}
 
-    /// Handles a response with 401 or 403. `request` is the message as it was sent. It shows whether the refused token has
+    /// Handles a response with 401 or 403. `request` is the message as it was sent, and shows whether the refused token has
     /// expired, or was replaced meanwhile. Default: the message fails.
     ///
     /// # Errors

@@ -53,8 +53,8 @@ pub(crate) struct Cluster {
 /// The place where a request is served.
 pub(crate) enum Placement {
     /// This endpoint serves the request. If the request names a session in the session store, the guard keeps this session alive.
-    /// The caller keeps the guard until the request is served. It uses the session in the guard, because the table can meanwhile
-    /// have a different session.
+    /// The caller keeps the guard until the request is served. The caller uses the session in the guard, because the table can
+    /// meanwhile have a different session.
     Here(Option<ActivityGuard>),
     /// Another endpoint has responded.
     #[cfg(feature = "forward")]

@@ -12,10 +12,10 @@ use crate::server::session::table::{Leases, SessionTable};
 use crate::server::session_id::SessionId;
 use crate::server::session_store::{SessionStoreError, SessionStoreErrorKind as Kind};
 
-/// How many leases are renewed at the same time.
+/// Maximum number of leases that are renewed at the same time.
 const MAX_RENEWALS: usize = 64;
 
-/// How long a round of renewals may take. The other sessions are renewed in one of the next rounds.
+/// Maximum time of a round of renewals. The other sessions are renewed in one of the next rounds.
 const RENEWAL_ROUND: Duration = Duration::from_secs(10);
 
 /// Checks in the session store that this endpoint may serve a session. If not, the session is

@@ -29,7 +29,7 @@ const CLAIM_LOCKS: usize = 64;
 /// therefore do not change the expiry.
 const EXPIRY_STEPS: u32 = 8;
 
-/// How often the lease of a session with an open stream or a running request is renewed.
+/// Interval at which the lease of a session with an open stream or a running request is renewed.
 const RENEWAL_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The session store of an endpoint.

@@ -40,7 +40,7 @@ use crate::server::listener::connection::{ConnectionService, Dispatch, LayeredRo
 use crate::server::listener::timers::{ConnectionLimits, TimerWheel};
 use crate::server::options::ServerOptions;
 
-/// How long connections may take to end after the endpoint was closed.
+/// Maximum time that connections may take to end after the endpoint was closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Serves a server at the path `/mcp` of this address until the process [is asked to

@@ -14,18 +14,15 @@ pub struct ServerTimeouts {
     /// Idle timeout of a session whose client has not sent `notifications/initialized`
     /// yet. Default 60 s.
     pub handshake: Duration,
-    /// How long [`serve_with`](crate::serve_with) waits for a request head, on a new
-    /// connection and between requests. Default 30 s; then the connection is closed.
+    /// Maximum time that [`serve_with`](crate::serve_with) waits for a request head, on a new connection and between requests.
+    /// Default 30 s; then the connection is closed.
     pub head: Duration,
-    /// How long [`serve_with`](crate::serve_with) waits for a client that does not read its
-    /// response. Default 30 s; then the connection is closed. Over HTTP/2, a stream is reset if its
-    /// client does not take 64 KiB of the response in this time.
+    /// Maximum time that [`serve_with`](crate::serve_with) waits for a client that does not read its response. Default 30 s; then
+    /// the connection is closed. Over HTTP/2, a stream is reset if its client does not take 64 KiB of the response in this time.
     pub write: Duration,
-    /// How long [`Endpoint::close`](crate::Endpoint::close) waits for running requests.
-    /// Default 5 s.
+    /// Maximum time that [`Endpoint::close`](crate::Endpoint::close) waits for running requests. Default 5 s.
     pub shutdown: Duration,
-    /// How long a session may be idle, with no running request and no open stream. Default 10
-    /// min.
+    /// Maximum time that a session may be idle, with no running request and no open stream. Default 10 min.
     pub session_idle: Duration,
     /// Maximum lifetime of a session. Default 24 h. A session that reaches this age accepts no more requests. When its last
     /// running request has finished, the session and its streams end.
@@ -100,9 +97,9 @@ pub struct SessionLimits {
     /// Maximum number of requests of one session that run at once. Default 64; further
     /// requests are rejected with 503.
     pub max_in_flight_per_session: usize,
-    /// Maximum number of sessions. Default 10,000. At the limit, the server ends idle sessions without a principal. It chooses
-    /// the clients whose sessions use the most memory, and of their sessions those that have been idle longest. If no session can
-    /// end, new sessions are rejected with 503.
+    /// Maximum number of sessions. Default 10,000. At the limit, the server ends idle sessions without a principal. The server
+    /// chooses the clients whose sessions use the most memory, and ends their sessions that have been idle longest. If no session
+    /// can end, new sessions are rejected with 503.
     pub max_sessions: usize,
     /// Maximum number of sessions of one principal. Default 100; further sessions are rejected with 503.
     pub max_sessions_per_principal: usize,

@@ -281,8 +281,8 @@ impl SessionTable {
         self.sweep(options);
     }
 
-    /// Starts the task that closes expired sessions, unless it is running. It ends with the table.
-    /// Each round renews `leases`.
+    /// Starts the task that closes expired sessions, unless it is running. The task ends with the table. Each round renews
+    /// `leases`.
     pub(crate) fn ensure_sweeper(
         self: &Arc<Self>,
         options: &Arc<ServerOptions>,

@@ -58,7 +58,7 @@ impl SessionIdentity {
 
     /// Returns the identities of the session under its current and the latest earlier leases, the current one first.
     pub(crate) fn recent_leases(self) -> impl Iterator<Item = Self> {
-        /// How many earlier leases keep their events.
+        /// Number of earlier leases whose events are kept.
         const MAX_EARLIER: u64 = 16;
         (0..=self.earlier.min(MAX_EARLIER)).map(move |age| self.before(age))
     }

@@ -31,8 +31,7 @@ pub(crate) struct Queue {
 /// more frame while its buffer is not full.
 const MAX_FRAME: usize = 16 << 10;
 
-/// How many bytes of events remain queued for a client that does not read; at least one event
-/// remains.
+/// Number of bytes of events that remain queued for a client that does not read; at least one event remains.
 const MIN_KEPT: usize = 4 << 10;
 
 impl Queue {

@@ -219,7 +219,7 @@ async fn listen(
 struct Expected {
     state: String,
     on_unbound_error: Arc<Open>,
-    /// How many errors may still be reported.
+    /// Number of errors that may still be reported.
     unreported: AtomicUsize,
 }
 
