@@ -50,7 +50,7 @@ enum Source {
 }
 
 impl Answers {
-    /// Answers from the file, if there is one; otherwise from the terminal, if there is one.
+    /// Answers from the file or, without a file, from the terminal, if there is a terminal.
     pub(crate) fn load(file: Option<&Path>) -> Result<Arc<Self>, Failure> {
         let source = match file {
             Some(file) => Self::read(file)?,

@@ -111,7 +111,8 @@ fn built(builder: OAuthBuilder) -> Result<OAuth, Failure> {
     built.map_err(|error| Failure::usage(error.to_string()))
 }
 
-/// Returns whether third parties can read messages to this URL: the URL is not `https`, and its host is not this machine.
+/// Returns whether third parties can read messages to this URL. They can if the URL is not `https` and its host is not this
+/// machine.
 pub(crate) fn is_readable_in_transit(url: &Url) -> bool {
     let is_local = match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
@@ -165,7 +166,7 @@ pub(crate) async fn login(
         // The address works only as a whole.
         say_whole(&format!("{what} {page}"));
         say(
-            "If the browser is on another machine, paste here the address of the last page, which it cannot open.",
+            "If the browser is on another machine, it cannot open the last page. Paste the address of that page here.",
         );
     });
     let loopback = loopback.on_unbound_error(|error| {

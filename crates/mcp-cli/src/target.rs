@@ -55,7 +55,7 @@ pub(crate) struct Program {
 }
 
 impl Target {
-    /// Removes the server from the words and returns it: the program if there is one, otherwise the first word.
+    /// Removes the server from the words and returns it: the program or, without a program, the first word.
     pub(crate) fn take(words: Words, options: &Options) -> Result<(Self, Vec<String>), Failure> {
         let Words { mut words, program } = words;
         if let [command, args @ ..] = &program[..] {

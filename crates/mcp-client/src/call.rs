@@ -130,7 +130,7 @@ impl Call<CompleteRequest> {
     }
 }
 
-/// Writes named texts as an object; `None` if there are none.
+/// Writes named texts as an object. Returns `None` if there are no texts.
 fn texts<K: Into<String>, V: Into<String>>(
     texts: impl IntoIterator<Item = (K, V)>,
 ) -> Option<Value> {

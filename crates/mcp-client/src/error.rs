@@ -45,8 +45,8 @@ pub enum Error {
         setting: &'static str,
         /// The value of the setting.
         after: Duration,
-        /// The problem that delayed the response, if the transport knows one. Examples are a lost session, a stream that could
-        /// not be resumed, and a message that could not be read.
+        /// The problem that delayed the response, if the transport knows the problem. Examples are a lost session, a stream that
+        /// could not be resumed, and a message that could not be read.
         reason: Option<String>,
     },
     /// The server does not offer the method. Nothing was sent.
@@ -155,7 +155,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns the error response of the server, if there is one.
+    /// Returns the error response, if the server sent one.
     pub fn rejection(&self) -> Option<&ErrorObject> {
         match self {
             Self::Connect { cause, .. } => cause.rejection(),

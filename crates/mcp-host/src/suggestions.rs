@@ -31,7 +31,7 @@ pub fn argument_names(schema: &Value) -> Option<Vec<&str>> {
     (!has_further && !is_composed()).then(|| known.keys().map(|name| &**name).collect())
 }
 
-/// Returns the element of `names` that is most similar to `name`, or `None` if all of them differ too much.
+/// Returns the element of `names` that is most similar to `name`, or `None` if all names differ too much.
 pub fn nearest_name<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let distances = names
         .into_iter()

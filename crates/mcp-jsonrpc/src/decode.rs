@@ -136,7 +136,7 @@ fn with_one_more(text: &str, pointer: &str) -> Option<(String, usize)> {
     Some((format!("{}{more}{}", &text[..end], &text[end..]), end))
 }
 
-/// Finds the pointer and shortens the message. This function does not depend on the type, and is not part of the fast path.
+/// Finds the pointer and shortens the message. This function does not depend on the type. It runs only after an error.
 #[cold]
 #[inline(never)]
 pub(crate) fn explain(text: &str, error: &serde_json::Error) -> DecodeError {

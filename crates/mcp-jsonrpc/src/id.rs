@@ -7,8 +7,7 @@ use serde::{Serialize, Serializer};
 
 /// The id of a request: a string or an integer, echoed with its exact JSON type.
 ///
-/// `7` and `"7"` are different ids. [`Display`](fmt::Display) quotes strings, so both can be
-/// distinguished in a log.
+/// `7` and `"7"` are different ids. [`Display`](fmt::Display) quotes strings, so a log distinguishes the two ids.
 ///
 /// Specification: [requests](https://modelcontextprotocol.io/specification/2025-11-25/basic#requests).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -114,8 +114,8 @@ pub struct MemberPositions {
 }
 
 impl MemberPositions {
-    /// Returns the positions of a request, if [`parse`](crate::parse) found all members of its params and all are members of
-    /// `tools/call`, `prompts/get` or `resources/read`.
+    /// Returns the positions of a request, if [`parse`](crate::parse) found all members of its params, and if all of these are
+    /// members of `tools/call`, `prompts/get` or `resources/read`.
     pub fn find(&mut self, request: &Request<'_>) {
         self.clear();
         let (Some(params), Some(members)) = (request.params, request.index.params.all()) else {

@@ -102,7 +102,7 @@ impl BudgetPermit {
         Ok(())
     }
 
-    /// Returns `bytes` of the permit to the budget, at most all of them.
+    /// Returns `bytes` bytes of the permit to the budget, or all of them if the permit has fewer.
     pub fn shrink(&mut self, bytes: usize) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;

@@ -28,7 +28,7 @@ struct Interval {
 }
 
 impl Interval {
-    /// Returns how many messages were omitted before this one, if this one is logged.
+    /// Returns the number of omitted messages before this message, if this message is logged.
     fn admit(&mut self, now: Instant) -> Option<u64> {
         if self.start.is_none_or(|start| now >= start + INTERVAL) {
             (self.start, self.logged) = (Some(now), 0);

@@ -106,7 +106,7 @@ struct Flat<'g> {
 }
 
 impl Flat<'_> {
-    /// Follows all edges that stay at the same value; returns the length of the longest chain.
+    /// Collects all schemas that apply to the same value as the schema `id`. Returns the length of the longest chain of schemas.
     fn flatten(&mut self, id: Id, above: usize) -> Result<usize, SchemaError> {
         match self.known.get(&id) {
             Some(Some((_, chain))) => return Ok(*chain),
@@ -166,7 +166,7 @@ fn within_chain(chain: usize) -> Result<(), SchemaError> {
     )))
 }
 
-/// The schemas that apply to a part of a value, and how often each of them applies.
+/// The schemas that apply to a part of a value, and the number of times that each schema applies.
 type Descent = Vec<(usize, u64)>;
 
 /// The root schema, which is the first, and the schemas of parts.

@@ -53,7 +53,7 @@ pub const EXTENSION: &str = "io.modelcontextprotocol/skills";
 /// Maximum number of files of a skill.
 pub const MAX_FILES: usize = 512;
 
-/// Maximum size of all files of a skill together, in bytes: 16 MiB.
+/// Maximum total size of all files of a skill, in bytes: 16 MiB.
 pub const MAX_BYTES: u64 = 16 << 20;
 
 /// Maximum size of a `SKILL.md`, in bytes: 1 MiB.

@@ -170,7 +170,7 @@ impl Worker {
     }
 }
 
-/// Sends each result, or the error of all of them, to its caller. The caller may no longer wait.
+/// Sends each result to its caller. After an error, sends the error to all callers. A caller may no longer wait.
 fn answer<T, E>(
     replies: Vec<oneshot::Sender<Result<T, E>>>,
     done: Result<Vec<Result<T, E>>, impl Fn() -> E>,

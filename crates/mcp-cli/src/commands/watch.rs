@@ -17,8 +17,8 @@ use crate::target::Target;
 /// Maximum number of events that wait for stdout. Further events are dropped, and stderr says so.
 const WAITING: usize = 1_024;
 
-/// Interval between two checks of whether the server responds: first the interval while it responds, then the interval while it
-/// does not.
+/// Intervals between two checks of whether the server responds: the first while it responds, the second while it does not
+/// respond.
 const PROBE: Duration = Duration::from_secs(5);
 const RETRY: Duration = Duration::from_secs(1);
 /// Maximum time until a response.

@@ -7,7 +7,7 @@ use url::Url;
 
 /// Minimum length of a secret in bytes. Shorter texts are part of other words.
 pub(super) const MIN_BYTES: usize = 4;
-/// Maximum number of parts of a secret of each kind.
+/// Maximum number of parts of one kind of a secret.
 const MAX_PARTS: usize = 1_024;
 /// The first words of the values of `Authorization`.
 const SCHEMES: [&str; 2] = ["Basic", "Bearer"];

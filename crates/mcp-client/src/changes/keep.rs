@@ -36,7 +36,7 @@ struct Keeper {
     wanted: watch::Receiver<WantedChanges>,
     /// The acknowledged request. It stays open until the next request is acknowledged, so that no notification is lost.
     current: Option<OpenRequest>,
-    /// Whether new changes are requested one by one, because the server has rejected some of them.
+    /// Whether new changes are requested one by one, because the server has rejected some new changes.
     is_one_by_one: bool,
     /// The resources that were new in the last requests. One of them may be the reason why streams end at once.
     suspects: Vec<Arc<str>>,

@@ -32,8 +32,8 @@ pub(crate) struct RuledUri<'a> {
     text: &'a str,
     with_user: Cow<'a, str>,
     readings: Readings<'a>,
-    /// The reason why servers may interpret the URI in different ways, if there is one. In this case, only an equal pattern or
-    /// `*` can allow the URI.
+    /// The reason why servers may interpret the URI in different ways; `None` if they cannot. With a reason, only an equal
+    /// pattern or `*` can allow the URI.
     pub(crate) problem: Option<&'static str>,
 }
 

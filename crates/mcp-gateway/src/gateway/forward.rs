@@ -343,7 +343,7 @@ pub(super) fn unknown(kind: &str, name: &str) -> ErrorObject {
     ErrorObject::invalid_params(format!("unknown {kind} {name:?}"))
 }
 
-/// Returns params with another name, and with other arguments if there are any.
+/// Returns params with another name and, if they have arguments, with other arguments.
 pub(super) fn renamed(params: &str, name: &str, arguments: Option<&str>) -> String {
     let mut text = ObjectText::new();
     text.add("name", &string(name));

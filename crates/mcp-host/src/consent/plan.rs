@@ -24,7 +24,8 @@ pub struct LaunchPlan {
 }
 
 impl LaunchPlan {
-    /// Creates the plan: reads the file with variables, if there is one, and replaces the variables of a configuration.
+    /// Creates the plan: reads the file with variables, if the configuration names one, and replaces the variables of a
+    /// configuration.
     ///
     /// # Errors
     /// A variable has no value; the error names it.

@@ -17,8 +17,8 @@ pub struct ServerLimits {
     pub elicitations_per_minute: u32,
     /// Maximum number of log messages per second. Further messages are dropped and counted. Default: 30.
     pub logs_per_second: u32,
-    /// Maximum size of all unread log messages, of all servers together, in bytes of JSON. Further messages are dropped and
-    /// counted. Default: 1 MiB.
+    /// Maximum total size of the unread log messages of all servers, in bytes of JSON. Further messages are dropped and counted.
+    /// Default: 1 MiB.
     pub max_log_bytes: usize,
 }
 

@@ -76,7 +76,7 @@ pub(super) struct Lists {
     pub(super) prompts: watch::Sender<ItemList<Prompt>>,
     pub(super) resources: watch::Sender<ItemList<Resource>>,
     pub(super) templates: watch::Sender<ItemList<ResourceTemplate>>,
-    /// Number of lists that the server was not asked for, or has not returned, since its last start.
+    /// Number of lists that the host has not requested, or the server has not returned, since the last start of the server.
     pub(super) pending: watch::Sender<usize>,
 }
 

@@ -98,7 +98,7 @@ pub fn check(schema: &RequestedSchema, content: &Content) -> Result<(), String> 
     })
 }
 
-/// Returns the name of the first field that does not match the form, or is not in it.
+/// Returns the name of the first field that does not match the form, or that the form does not have.
 pub fn mismatch(schema: &RequestedSchema, content: &Content) -> Option<String> {
     let invalid = problem(schema, content).map(|(name, _)| name);
     invalid

@@ -64,7 +64,7 @@ impl Closed {
         Self::new(Kind::Protocol(what.into()))
     }
 
-    /// Adds the last stderr lines of the peer, if there are any.
+    /// Adds the last stderr lines of the peer, if it has written any.
     #[must_use]
     pub fn with_stderr(self, lines: &[String]) -> Self {
         match lines {

@@ -75,7 +75,7 @@ thread_local! {
 }
 
 impl MessageParts {
-    /// Returns empty parts, in the memory that this thread has kept, if any.
+    /// Returns empty parts. Uses the memory that this thread has kept, if it has kept any.
     fn empty() -> Box<Self> {
         let kept = KEPT.try_with(Cell::take).ok().flatten();
         kept.unwrap_or_default()

@@ -91,8 +91,8 @@ impl ResultMeta {
         }
     }
 
-    /// Adds the missing members to the JSON object in `out` from `start` to the end. Existing members are not changed. If
-    /// `plain`, the object has none of these members.
+    /// Adds the missing members to the JSON object in `out` from `start` to the end. Existing members are not changed. If `plain`
+    /// is set, the object has no such members.
     pub fn apply(&self, out: &mut Vec<u8>, start: usize, plain: bool) {
         let text = out.get(start..).unwrap_or_default();
         if !(text.starts_with(b"{") && text.ends_with(b"}")) {
@@ -110,7 +110,7 @@ impl ResultMeta {
         out.push(b'}');
     }
 
-    /// Appends all members, for a result that has none of them.
+    /// Appends all members, for a result that has no such members.
     pub(crate) fn write_members(&self, out: &mut Vec<u8>) {
         self.add_missing(out, &Present::default(), 0, true);
     }

@@ -192,13 +192,13 @@ impl Ctx {
             .is_some_and(|pending| pending.set_status(message))
     }
 
-    /// Returns the name and version that the client sent, if any. Do not trust them: they are not
+    /// Returns the name and version that the client sent; `None` if it sent no description. Do not trust them: they are not
     /// verified.
     pub fn client(&self) -> Option<&Implementation> {
         self.request.session().client()
     }
 
-    /// Returns the capabilities that the client declared, if any.
+    /// Returns the capabilities that the client declared; `None` if it declared none.
     pub fn client_capabilities(&self) -> Option<&ClientCapabilities> {
         self.request.session().client_capabilities()
     }

@@ -44,7 +44,7 @@ pub(crate) fn layered<K: Kind>(
     })
 }
 
-/// Runs a blocking handler behind the middleware: on the runtime if there is one, otherwise on a separate thread.
+/// Runs a blocking handler behind the middleware: on the runtime or, without a runtime, on a separate thread.
 pub(crate) fn run_blocking(
     work: Box<dyn FnOnce() -> Outcome + Send>,
 ) -> BoxFuture<'static, Outcome> {

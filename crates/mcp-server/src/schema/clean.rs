@@ -221,7 +221,7 @@ fn string_choices(keywords: &mut JsonObject, side: Side) {
     }
 }
 
-/// Returns the choices of a form with their titles; the title of a choice without one is its name.
+/// Returns the choices of a form with their titles. If a choice has no title, its name is the title.
 fn titled(variants: &[Value]) -> Value {
     let choices = variants.iter().flat_map(|variant| {
         let names = strings(variant.get("enum"));

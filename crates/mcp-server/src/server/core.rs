@@ -128,7 +128,7 @@ impl Core {
         }
     }
 
-    /// Adds resources and templates, or none of them.
+    /// Adds all of these resources and templates, or no resource and no template.
     pub(super) fn add_resources(
         &self,
         resources: Vec<ResourceEntry>,

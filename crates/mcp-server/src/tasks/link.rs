@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::wire::relate_to_task;
 
 /// The link of a task. Until the request is answered, it forwards messages to the link of the request. Afterwards, it sends
-/// notifications with the id of the task to the session, if there is one.
+/// notifications with the id of the task to the session, if the task has a session.
 pub(super) struct TaskLink {
     request: Option<Arc<dyn Link>>,
     session: Arc<Session>,

@@ -20,7 +20,7 @@ const MAX_PAGES: usize = 1_000;
 /// Maximum number of skills of a server.
 const MAX_SKILLS: usize = 10_000;
 
-/// Maximum size of all entries of a server together, in bytes of JSON: 32 MiB.
+/// Maximum total size of all entries of a server, in bytes of JSON: 32 MiB.
 const MAX_LIST_BYTES: usize = 32 << 20;
 
 /// The skills of one server.

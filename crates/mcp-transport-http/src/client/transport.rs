@@ -169,7 +169,8 @@ impl HttpTransport {
         self
     }
 
-    /// Returns whether third parties can read the messages in transit: the URL is not `https`, and its host is not this machine.
+    /// Returns whether third parties can read the messages in transit. They can if the URL is not `https` and its host is not
+    /// this machine.
     pub fn is_readable_in_transit(&self) -> bool {
         !self.endpoint.is_secure() && !self.endpoint.is_local()
     }

@@ -102,7 +102,7 @@ impl Group {
 }
 
 impl Drop for Group {
-    /// Kills the group at once, because a graceful shutdown is not possible without a runtime.
+    /// Kills the group at once. A graceful shutdown needs a runtime.
     fn drop(&mut self) {
         if self.reaped {
             return;

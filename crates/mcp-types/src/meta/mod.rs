@@ -44,7 +44,7 @@ impl Meta {
         self.set(PROGRESS_TOKEN_KEY, &token.into());
     }
 
-    /// Returns the task that this message belongs to, if any.
+    /// Returns the task that this message belongs to; `None` if it belongs to no task.
     pub fn related_task(&self) -> Option<RelatedTaskMetadata> {
         self.entry(RELATED_TASK_KEY)
     }

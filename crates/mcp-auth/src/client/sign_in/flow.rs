@@ -141,8 +141,7 @@ impl Inner {
         Ok(Registration::of(credentials, issuer))
     }
 
-    /// Starts an authorization session, with the redirect URI of an earlier registration if there
-    /// is one.
+    /// Starts an authorization session, with the redirect URI of an earlier registration, if there was a registration.
     async fn start_session(
         &self,
         agent: &dyn UserAgent,

@@ -52,7 +52,7 @@ impl DpopKey {
         })
     }
 
-    /// Returns a proof for one request, bound to the token that the request carries, if any.
+    /// Returns a proof for one request, bound to the token of the request, if it has a token.
     pub(crate) fn proof(
         &self,
         method: &str,

@@ -120,7 +120,7 @@ impl Cache {
         lock(&self.0.state)
     }
 
-    /// Returns the keys. Fetches them if there are none.
+    /// Returns the keys. If there are no keys, fetches them.
     ///
     /// # Errors
     /// Returns a rejection if there are no keys and they cannot be fetched now.
@@ -176,8 +176,7 @@ impl Cache {
         self.fetch(turn).await.map(Some)
     }
 
-    /// Fetches the keys in a separate task, because other callers wait for the result even if this
-    /// one is dropped.
+    /// Fetches the keys in a separate task, because other callers wait for the result even if this caller is dropped.
     async fn fetch(&self, turn: OwnedMutexGuard<()>) -> Result<Jwks, Rejection> {
         let this = self.clone();
         let fetched = tokio::spawn(async move { this.fly(turn).await });

@@ -133,14 +133,15 @@ impl AccessRule {
         self.effect == Effect::Deny || self.scope.is_some()
     }
 
-    /// Returns the problem if the rule is for none of the mounts with these names.
+    /// If no mount with these names matches the rule, returns this problem.
     fn missing_mount(&self, mounts: &BTreeSet<String>) -> Option<String> {
         let pattern = self.mount.as_deref()?;
         let is_missing = !mounts.iter().any(|mount| matches_pattern(pattern, mount));
         is_missing.then(|| format!("no server has the namespace {pattern:?}"))
     }
 
-    /// Returns the reason why the rule could have another effect on URIs than its author expects, if there is one.
+    /// Returns the reason why the rule could have another effect on URIs than its author expects. Returns `None` if there is no
+    /// such reason.
     fn uri_problem(&self) -> Option<&'static str> {
         if !self.is_restrictive() || !self.name.contains("://") {
             return None;
@@ -205,7 +206,7 @@ impl AccessPolicy {
             .is_shown()
     }
 
-    /// Returns the position of a rule that contradicts itself or is for none of the mounts, and the problem.
+    /// Returns the position of a rule that contradicts itself or matches no mount, and the problem.
     pub(crate) fn problem(&self, mounts: Option<&BTreeSet<String>>) -> Option<(usize, String)> {
         self.rules.iter().enumerate().find_map(|(index, rule)| {
             let problem = match (rule.effect, &rule.scope) {

@@ -72,7 +72,7 @@ pub(crate) struct EventReader {
 pub(crate) enum ReadError {
     /// The connection was interrupted.
     Interrupted(TransportError),
-    /// An event exceeds a limit, and the start of the next one is unknown.
+    /// An event exceeds a limit, and the start of the next event is unknown.
     TooLong(TransportError),
 }
 

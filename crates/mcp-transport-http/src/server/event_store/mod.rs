@@ -58,8 +58,9 @@ pub trait EventStore: fmt::Debug + Send + Sync + 'static {
         self.append(key, sequence, event)
     }
 
-    /// Returns the events of a stream after sequence number `after`, oldest first, until they have `bytes` bytes together: at least one event if there
-    /// is one. An `after` of 0 is before the first event. The endpoint requests further events when the client has received these.
+    /// Returns the events of a stream after sequence number `after`, oldest first, up to a total size of `bytes`. If the stream
+    /// has further events, at least one is returned. An `after` of 0 is before the first event. The endpoint requests further
+    /// events when the client has received these.
     ///
     /// # Errors
     /// The store cannot be read.

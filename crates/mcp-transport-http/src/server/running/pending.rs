@@ -248,7 +248,7 @@ impl PendingCall {
         event_stream(Body::events(events))
     }
 
-    /// Runs to the end in a separate task. The result is sent on the stream, if there is one.
+    /// Runs to the end in a separate task. If the call has a stream, the result is sent on the stream.
     async fn finish(mut self) {
         self.on_disconnect = OnDisconnect::Cancel;
         loop {

@@ -211,7 +211,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Sends the response, if there is one, and ends the stream.
+    /// Sends the response, if the call has a response, and ends the stream.
     pub(crate) fn finish(&self, answer: Option<&[u8]>) {
         let mut state = lock(&self.state);
         if state.finished {
