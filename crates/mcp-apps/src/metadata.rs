@@ -191,7 +191,7 @@ impl Permissions {
 }
 
 impl Serialize for Permissions {
-    /// A feature is a member with an empty object.
+    /// Serializes a feature as a member whose value is an empty object.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let wanted = self.features().into_iter().filter(|(.., wanted)| *wanted);
         let members = wanted.map(|(name, ..)| (name, Map::new()));

@@ -22,7 +22,7 @@ const MAX_DETAIL: usize = 512;
 /// The members that only describe an item or an implementation. A member that does not match its schema is left out.
 pub const DECORATIONS: [&str; 5] = ["icons", "annotations", "title", "websiteUrl", "description"];
 
-/// The setting whether harmless deviations of the peer from the specification are tolerated.
+/// Whether harmless deviations of the peer from the specification are tolerated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Strictness {

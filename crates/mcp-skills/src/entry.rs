@@ -190,7 +190,7 @@ impl SkillEntry {
     }
 }
 
-/// Returns whether a path of a URI has no segment that leads elsewhere.
+/// Returns whether no segment of a path of a URI leads to another folder.
 fn is_plain_path(path: &str) -> bool {
     let is_plain = |segment: &str| {
         let segment = segment.to_ascii_lowercase().replace("%2e", ".");

@@ -52,7 +52,7 @@ struct Stream {
 /// The stored events to remove when an event is stored.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Room {
-    /// The sequence number in the stream of the event before which all events are removed; 0 to remove none.
+    /// All events of the stream before this sequence number are removed; 0 removes no events.
     pub(crate) first: u64,
     /// The other streams that have to be removed.
     pub(crate) streams: Vec<StreamKey>,
@@ -135,7 +135,7 @@ impl StoredEvents {
         })
     }
 
-    /// Removes the streams that Redis has removed after the retention time.
+    /// Removes the records of the streams that Redis has removed after the retention time.
     pub(crate) fn expire(&mut self, retention: Duration, now: Instant) {
         let is_expired = |stream: &Stream| now.duration_since(stream.last) > retention;
         let mut expired = Vec::new();

@@ -174,7 +174,8 @@ fn read(file: &Path, options: &Options) -> Result<GatewayConfig, Failure> {
 #[cfg(unix)]
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Reads the file while the gateway serves: on a separate thread, and not from a pipe or a device, which can block for any length of time.
+/// Reads the file on a separate thread while the gateway serves. Does not read a pipe or a device, because these can block for
+/// any length of time.
 #[cfg(unix)]
 async fn read_again(file: &Path, options: &Options) -> Result<GatewayConfig, Failure> {
     let (path, options) = (file.to_owned(), options.clone());

@@ -221,7 +221,7 @@ impl ServerTasks {
         ))
     }
 
-    /// Waits for the outcome. All requests for the result of the task receive it.
+    /// Waits for the outcome. All requests for the result of the task receive the outcome.
     fn result(self: &Arc<Self>, id: String) -> Reply {
         let this = Arc::clone(self);
         Reply::Pending(Box::pin(async move {

@@ -180,8 +180,8 @@ impl<'a> TaskPoller<'a> {
         })))
     }
 
-    /// Sends the input responses that are still required. If the server rejects them and the task
-    /// has ended, returns its state.
+    /// Sends the input responses that are still required. If the server rejects the responses and the task has ended, returns the
+    /// state of the task.
     async fn update(
         &mut self,
         now: &Snapshot,

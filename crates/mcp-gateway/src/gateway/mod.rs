@@ -148,7 +148,7 @@ impl Gateway {
         self.0.configure(|current| *current = settings);
     }
 
-    /// Removes a server. Returns whether there was a server with this name. Its running calls are completed.
+    /// Removes a server. Its running calls are completed. Returns whether there was a server with this name.
     pub fn unmount(&self, name: &str) -> bool {
         let removed = self.0.update(|mounts| {
             let at = mounts.iter().position(|mount| *mount.name == *name)?;

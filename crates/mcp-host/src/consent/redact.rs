@@ -14,7 +14,7 @@ const MAX_SCHEMAS: usize = 256;
 /// The keywords that refer to another schema.
 const REFERENCES: &[&str] = &["$ref", "$dynamicRef", "$recursiveRef"];
 
-/// Texts that mark a member as a secret if its name contains them, without `_` and `-`.
+/// Texts that mark a member as a secret: its name contains the text after `_` and `-` are removed from the name.
 const SECRET_NAMES: &[&str] = &[
     "password",
     "passwd",

@@ -6,8 +6,8 @@ use serde_json::Value;
 /// Maximum depth of values and references.
 const DEPTH: usize = 128;
 
-/// Removes each `null` of an optional member that the schema does not admit. Returns whether there was such a member. Does not
-/// remove entries of maps and items of lists, because `null` is a value there.
+/// Removes an optional member if its value is `null` and the schema does not admit `null`. Returns whether there was such a
+/// member. Does not remove entries of maps and items of lists, because `null` is a value there.
 pub(crate) fn without_nulls(value: &mut Value, schema: &JsonObject) -> bool {
     let root = Value::Object(schema.clone());
     remove(value, &[&root], &root, DEPTH)

@@ -61,7 +61,7 @@ impl MergedList {
         true
     }
 
-    /// Returns whether the list has items and would be longer than a page with these pages of a server.
+    /// Returns whether the list has items, and these pages of a server would make it longer than one page.
     pub(super) fn is_long_with(&self, answer: &Pages) -> bool {
         let more: usize = answer.pages.iter().map(|page| page.result.len()).sum();
         !self.items.is_empty() && self.items.len() + more > PAGE_BYTES

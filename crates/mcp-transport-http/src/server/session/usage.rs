@@ -98,7 +98,7 @@ impl SessionUsage {
         Ok(())
     }
 
-    /// Releases `part` of a client.
+    /// Releases `part` of the usage of a client.
     pub(crate) fn release(&self, owner: Option<&KnownOwner>, part: Usage) {
         let counts = &mut *lock(&self.0);
         counts.total.subtract(part);
