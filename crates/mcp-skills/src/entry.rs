@@ -190,7 +190,7 @@ impl SkillEntry {
     }
 }
 
-/// Returns whether no segment of a path of a URI leads to another folder.
+/// Returns whether each segment of a path of a URI is a plain name: not empty, `.` or `..`, and without delimiters.
 fn is_plain_path(path: &str) -> bool {
     let is_plain = |segment: &str| {
         let segment = segment.to_ascii_lowercase().replace("%2e", ".");

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 /// Memory of an event in Redis besides its text, in bytes.
 const EVENT_COST: usize = 128;
-/// A text above this size can take a quarter more, because Redis allocates memory in steps.
+/// A text above this size can take a quarter more memory, because Redis allocates memory in steps.
 const EXACT_BYTES: usize = STREAM_COST;
 /// Memory of a stream in Redis and of its record here, in bytes. Redis allocates 4 KiB for the first events.
 const STREAM_COST: usize = 4_640;
@@ -22,7 +22,8 @@ pub(crate) struct StoredLimits {
     pub(crate) total_bytes: usize,
 }
 
-/// The stored events by session and stream. A session that exceeds its limit loses its own oldest events. At the limit of all sessions, the largest session loses its oldest stream.
+/// The stored events, by session and stream. A session that exceeds its limit loses its own oldest events. At the limit of all
+/// sessions, the largest session loses its oldest stream.
 #[derive(Debug, Default)]
 pub(crate) struct StoredEvents {
     sessions: HashMap<SessionId, Session>,

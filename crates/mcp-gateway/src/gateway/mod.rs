@@ -178,8 +178,9 @@ impl Gateway {
         Ok(())
     }
 
-    /// Describes the rules of the [access policy](AccessPolicy) for tools and prompts whose names match no tool or prompt that a server lists: usually the name is
-    /// misspelled. Each text begins with the JSON pointer of the rule in the policy, such as `/3`. A rule for a server that is not connected is left out. Call this method after [`settled`](Self::settled).
+    /// Returns one text for each rule of the [access policy](AccessPolicy) for tools or prompts that matches no listed tool or
+    /// prompt. Usually, the name in such a rule is misspelled. Each text begins with the JSON pointer of the rule in the policy,
+    /// such as `/3`. Rules for servers that are not connected are left out. Call this method after [`settled`](Self::settled).
     pub fn unmatched_rules(&self) -> Vec<String> {
         let mounts = self.0.mounts();
         let lists = |pattern: &str, prompts: bool, name: &str| {
