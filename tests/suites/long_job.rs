@@ -31,7 +31,7 @@ async fn serve(address: &str, press: &Press, file: &Path) -> SocketAddr {
 }
 
 #[test]
-fn the_book_is_printed_though_the_press_stopped_in_between() {
+fn a_long_job_continues_after_a_restart() {
     let name = format!("long-job-{}.redb", std::process::id());
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let press = Press::new(Duration::from_millis(100));

@@ -125,7 +125,7 @@ async fn input_belongs_to_the_verified_user() {
 // A custom scheme: a header, and a layer before the endpoint that understands it.
 // proves: BASE-018, M-AUTH-005
 #[tokio::test]
-async fn a_private_scheme_of_authentication_can_be_agreed_on() {
+async fn a_custom_authentication_scheme_is_passed_to_the_server() {
     let endpoint = Endpoint::new(server()).unwrap();
     let router = axum::Router::new()
         .route_service("/mcp", endpoint)

@@ -196,7 +196,7 @@ fn html(text: &str, mime: &str) -> TextResourceContents {
 }
 
 #[tokio::test]
-async fn pages_of_other_servers_are_read_too() {
+async fn pages_in_the_format_of_other_sdks_are_read() {
     let linked = json!({ "ui": { "resourceUri": "ui://view", "later": true } });
     let old = json!({ "ui/resourceUri": "ui://view" });
     let blob = BlobResourceContents::new("ui://view", HTML_BASE64).with_mime_type(MIME_TYPE);

@@ -159,7 +159,7 @@ mod tests {
     // proves: AUTH-048
     #[cfg(feature = "client")]
     #[test]
-    fn a_resource_is_the_server_a_parent_or_another_one() {
+    fn a_resource_identifier_is_the_server_a_parent_path_or_another_server() {
         let server = Url::parse("https://h.example/a/mcp").unwrap();
         for resource in ["https://h.example/a/mcp", "https://H.example:443/a/mcp/"] {
             assert_eq!(relation(resource, &server), Relation::Same, "{resource}");

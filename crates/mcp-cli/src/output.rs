@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_one_row_of_a_table() {
+    fn each_name_is_on_one_line_of_a_table() {
         let rows = [("a\nb  forged\r\u{200b}\tc", "text"), ("d\u{fe0f}", "e\nf")];
         let table = table(&rows);
         assert_eq!(table.lines().count(), 2, "{table:?}");

@@ -267,7 +267,7 @@ fn a_list_that_fails_does_not_hide_the_others() {
 
 #[cfg(unix)]
 #[test]
-fn lines_go_on_after_a_request_that_failed() {
+fn lines_are_processed_after_a_failed_request() {
     let server = scripted_server(
         "silent",
         r#"*'"silent"'*) ;;

@@ -348,7 +348,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_failures_that_may_end_are_retryable() {
+    fn only_temporary_failures_are_retryable() {
         let timeout = || Error::Timeout {
             method: "tools/call".into(),
             setting: "Timeouts::idle",

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_flood_is_one_task() {
+    async fn many_requests_for_the_same_work_run_one_task() {
         let (sender, mut done) = mpsc::channel(64);
         let debounce = Arc::new(Debounce::default());
         for _ in 0..1_000 {

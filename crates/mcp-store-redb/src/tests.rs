@@ -51,7 +51,7 @@ const TASK: &str = r#"{"id":"b","call":{"method":"m","target":"t","arguments":{}
     "state":"working","created":0,"updated":0,"version":0}"#;
 
 #[test]
-fn a_record_that_cannot_be_read_hides_no_other() {
+fn an_unreadable_record_does_not_hide_other_records() {
     let place = TempFile::new("unreadable");
     let mut file = place.open();
     create(&mut file, "a", r#"{"id":"a","state":"dreaming"}"#);

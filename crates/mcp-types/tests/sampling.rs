@@ -102,7 +102,7 @@ fn an_unknown_block_keeps_its_object() {
 }
 
 #[test]
-fn shapes_convert() {
+fn one_block_and_several_blocks_convert_to_content() {
     let one = SamplingMessage::user("a");
     assert_eq!(SamplingMessage::user(format!("{}", 'a')), one);
     assert!(matches!(one.content, OneOrMany::One(_)));

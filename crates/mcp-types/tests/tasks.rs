@@ -36,7 +36,7 @@ fn a_task_without_a_ttl_has_null() {
 }
 
 #[test]
-fn statuses_are_open() {
+fn unknown_statuses_of_tasks_are_kept() {
     for status in [
         "working",
         "input_required",

@@ -104,7 +104,7 @@ fn a_withdrawn_call_is_forgotten_and_its_place_is_free() {
 }
 
 #[test]
-fn an_exchange_ends_once_and_its_handler_hears_it() {
+fn an_exchange_ends_once_and_notifies_its_handler() {
     loom::model(|| {
         let exchange = Arc::new(exchange());
         let settle = spawn(&exchange, Exchange::settle);

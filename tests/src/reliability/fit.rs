@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_fitted_and_noise_becomes_its_error() {
+    fn noise_increases_the_error_of_a_fitted_line() {
         let line: Vec<_> = (0..10).map(|x| (f64::from(x) * 360.0, 100.0)).collect();
         let flat = Fit::of(&line).expect("enough points");
         assert!(flat.percent_per_hour.abs() < 1e-9 && flat.error.abs() < 1e-9);

@@ -115,7 +115,7 @@ async fn a_handler_that_never_ends_is_ended_at_its_deadline() {
 
 // proves: PING-003, TOOL-044, COMP-018, M-TOOL-040, M-COMP-010
 #[tokio::test]
-async fn slow_requests_delay_no_others_and_too_many_are_rejected() {
+async fn slow_requests_do_not_delay_other_requests_and_their_number_is_limited() {
     for is_stateless in [false, true] {
         let (server, gone) = waiting();
         let mut peer = Peer::open(server, json!({}), is_stateless).await;

@@ -346,7 +346,7 @@ async fn abandoned_checks_do_not_become_requests_to_the_server() {
 
 /// Filters that are set while a replacement is not connected hold for it too.
 #[tokio::test]
-async fn filters_hold_for_a_replacement_that_connects_later() {
+async fn tool_filters_apply_to_a_replacement_that_connects_later() {
     let folder = std::env::temp_dir().join(format!("mcp-filters-{}", std::process::id()));
     // A test that was killed can have left a folder, and process ids are used again.
     let _ = std::fs::remove_dir_all(&folder);

@@ -195,7 +195,7 @@ async fn every_answer_arrives_in_one_piece() {
 // 400 calls in a row on a listener without TCP_NODELAY: a second write would add the 40 ms of a
 // delayed acknowledgement to each.
 #[tokio::test]
-async fn no_answer_waits_for_an_acknowledgement() {
+async fn responses_do_not_wait_for_tcp_acknowledgements() {
     let (listener, address) = listen().await;
     let endpoint = endpoint();
     tokio::spawn(async move {

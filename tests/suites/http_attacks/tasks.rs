@@ -131,7 +131,7 @@ async fn idle_sessions_and_their_streams_need_no_task() {
 // Over sockets, a session with an open stream has the task of its connection, and one without a
 // stream has none.
 #[tokio::test]
-async fn a_connection_is_one_task_and_a_session_without_one_none() {
+async fn a_connection_has_one_task_and_an_idle_session_has_no_task() {
     let served = served(&Gate::new()).await;
     let (mut conn, _) = served.open().await;
     let before = alive();

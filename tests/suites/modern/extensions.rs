@@ -34,7 +34,7 @@ fn knowing() -> ServerBuilder {
 
 // proves: M-EXT-001, M-EXT-002
 #[tokio::test]
-async fn extensions_are_declared_with_their_settings_also_empty_ones() {
+async fn extensions_are_declared_with_their_settings_even_if_these_are_empty() {
     let mut peer = Peer::with(knowing(), declaring(json!({ SEARCH: {} })));
     let told = peer.call("server/discover", json!({})).await;
     let expected = json!({ SEARCH: { "depth": 3 }, "com.example/bare": {} });

@@ -108,7 +108,7 @@ async fn a_retry_contains_the_responses_and_the_unchanged_state() {
 
 // proves: M-MRTR-029
 #[tokio::test(start_paused = true)]
-async fn other_calls_are_not_affected() {
+async fn a_round_trip_does_not_affect_other_calls() {
     let (mut wire, client) = with_tools(accepting()).await;
     let first = call(&client);
     let asked = wire.recv_patiently().await;

@@ -116,7 +116,7 @@ async fn a_nested_form_is_refused_before_it_is_sent() {
 }
 
 #[tokio::test]
-async fn raw_forms_are_checked_too() {
+async fn responses_to_raw_forms_are_validated() {
     let property = json!({ "type": "integer", "minimum": 5 });
     let server = raw_form(json!({ "type": "object", "properties": { "n": property } }));
     let mut peer = Peer::session(server, json!({ "elicitation": {} })).await;

@@ -31,7 +31,7 @@ fn outcome() -> Value {
 
 // proves: TASK-013, TASK-015, TASK-022, TASK-024, TASK-029, TASK-060, SCHEMA-019
 #[tokio::test(start_paused = true)]
-async fn a_call_is_one_await_whatever_the_tool_needs() {
+async fn a_call_needs_one_await_on_every_revision() {
     let (mut wire, _client, calling) = created(client()).await;
     get(&mut wire, "working").await;
     get(&mut wire, "completed").await;

@@ -136,7 +136,7 @@ async fn a_strict_server_rejects_such_fields() {
 }
 
 #[tokio::test]
-async fn a_response_that_does_not_fit_is_requested_again_with_the_reason_and_not_without_end() {
+async fn an_invalid_input_response_is_requested_again_a_limited_number_of_times() {
     let mut peer = Peer::with(server(), json!({ "elicitation": {} }));
     let mut params = json!({});
     for round in 0.. {

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_challenge_of_pkce_is_that_of_the_standard() {
+    fn the_pkce_challenge_equals_the_example_of_the_rfc() {
         // RFC 7636, appendix B.
         let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
         assert_eq!(

@@ -84,7 +84,7 @@ async fn an_issuer_may_differ_in_the_slash_of_an_empty_path() {
 }
 
 #[tokio::test]
-async fn members_that_decide_nothing_do_not_fail_a_sign_in() {
+async fn malformed_members_that_a_sign_in_does_not_need_are_ignored() {
     for (name, value) in [
         ("client_id_metadata_document_supported", json!(null)),
         (

@@ -43,7 +43,7 @@ fn mismatched(resource: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn words_of_a_server_do_not_choose_the_hint() {
+async fn the_sign_in_hint_does_not_depend_on_text_of_the_server() {
     let program = Program::new("words");
     for words in [
         "other",

@@ -257,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_state_without_input_requests_is_delayed() {
+    fn retries_that_only_return_the_state_are_delayed() {
         let waits: Vec<u128> = (1..9).map(|nth| retry_delay(nth).as_millis()).collect();
         assert_eq!(waits, [0, 100, 200, 400, 800, 1_600, 2_000, 2_000]);
     }

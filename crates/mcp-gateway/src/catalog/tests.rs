@@ -101,7 +101,7 @@ fn a_change_to_the_tools_keeps_the_earlier_ones() {
 }
 
 #[test]
-fn learned_names_are_limited() {
+fn the_number_of_stored_names_is_limited() {
     let mut names = Names::default();
     for number in 0..MAX_ITEMS {
         names.add(&number.to_string(), "name");

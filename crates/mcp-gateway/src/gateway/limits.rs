@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_requests_of_a_minute_can_be_made_at_once_and_come_back_evenly() {
+    fn a_client_can_send_the_requests_of_a_minute_at_once() {
         let counter = RequestCounter::default();
         let start = Instant::now();
         let count = |millis| {

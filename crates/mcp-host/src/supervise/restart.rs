@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_grow_and_end() {
+    fn restart_delays_grow_until_the_failure_limit() {
         let (policy, now) = (RestartPolicy::default(), Instant::now());
         let mut failures = Failures::default();
         let mut wait = |after: u64, lasted, random| {

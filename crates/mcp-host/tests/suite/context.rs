@@ -440,7 +440,7 @@ async fn a_subscription_survives_a_hundred_restarts_with_one_event_for_each_chan
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_person_types_names_prompts_and_resources() {
+async fn mentions_in_typed_text_are_found() {
     let disk: Answer = |request| match request["method"].as_str()? {
         "resources/list" => Some(json!({ "result": { "resources": [
             { "uri": "file:///a b.txt", "name": "a" }, { "uri": "file:///a", "name": "a" }

@@ -160,7 +160,7 @@ async fn a_denied_request_does_not_reach_the_model_and_a_denied_result_not_the_s
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_for_the_session_is_for_all_requests_of_that_server() {
+async fn allow_until_exit_applies_to_all_sampling_requests_of_a_server() {
     let person = Person::default();
     let mut builder = Host::builder(client())
         .model(echo)

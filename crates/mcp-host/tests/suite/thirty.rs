@@ -97,7 +97,7 @@ async fn fine_servers(host: &Host) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn five_fine_servers_do_not_wait_for_the_others() {
+async fn responsive_servers_do_not_wait_for_hanging_servers() {
     let folder = Folder::new("thirty");
     let cache = ListCache::dir(&folder.0);
     let host = thirty(&cache);

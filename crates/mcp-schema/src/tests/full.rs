@@ -82,7 +82,7 @@ fn regular_expressions_are_linear_and_small() {
 }
 
 #[test]
-fn an_inner_identity_is_for_programs_only() {
+fn only_schemas_of_the_program_may_have_an_inner_id() {
     let schema = json!({
         "$defs": {"a": {"$id": "https://example.com/a", "type": "string"}},
         "properties": {"a": {"$ref": "https://example.com/a"}},

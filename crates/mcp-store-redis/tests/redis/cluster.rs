@@ -105,7 +105,7 @@ async fn changes_are_received_in_a_cluster() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sessions_at_other_nodes_go_on_while_one_is_away() {
+async fn sessions_at_other_nodes_continue_while_one_node_is_unreachable() {
     const SESSIONS: u32 = 30;
     let Some(mut cluster) = Cluster::start("away").await else {
         return;

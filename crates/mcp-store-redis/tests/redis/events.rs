@@ -104,7 +104,7 @@ async fn a_replay_whose_client_has_left_reads_nothing() {
 
 /// The endpoint that continues a session ends a call of a process that was killed.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_event_of_another_process_removes_none() {
+async fn an_event_of_another_process_removes_no_events() {
     let Some(redis) = Redis::start("continued", &[]).await else {
         return;
     };
@@ -185,7 +185,7 @@ async fn events_that_redis_refuses_for_a_moment_are_stored_later() {
 
 /// Previously, a process that was only interrupted appended its response behind the error of the process that had ended the call.
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_stored_behind_the_last_event_of_a_stream() {
+async fn no_event_is_stored_after_the_last_event_of_a_stream() {
     let Some(redis) = Redis::start("last", &[]).await else {
         return;
     };

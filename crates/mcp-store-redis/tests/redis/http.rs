@@ -160,7 +160,7 @@ async fn after_a_restart_without_a_file_sessions_are_unknown_and_new_ones_begin(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn at_maxmemory_new_sessions_wait_and_existing_ones_go_on() {
+async fn at_maxmemory_new_sessions_get_503_and_open_sessions_continue() {
     let settings = &["--maxmemory-policy", "noeviction"];
     let Some(redis) = Redis::start("http-full", settings).await else {
         return;

@@ -259,7 +259,7 @@ async fn a_redis_that_does_not_respond_fails_in_time_and_recovers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn at_maxmemory_new_sessions_are_rejected_and_others_go_on() {
+async fn at_maxmemory_new_sessions_are_rejected_and_open_sessions_continue() {
     let settings = &["--maxmemory", "8mb", "--maxmemory-policy", "noeviction"];
     let Some(redis) = Redis::start("full", settings).await else {
         return;

@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_of_the_common_half_counts_for_everybody() {
+    fn every_owner_can_use_the_rest_of_the_common_half() {
         let capacity = Capacity::with_shares(100, 10);
         let mut large = capacity.permit();
         assert_eq!(large.try_grow(60, || address(1)), Ok(()));

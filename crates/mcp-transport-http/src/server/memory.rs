@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_extremes_are_usable_limits() {
+    fn the_smallest_and_largest_memory_give_usable_limits() {
         let least = ServerOptions::new().with_memory(0);
         assert_eq!(
             (

@@ -80,7 +80,7 @@ async fn a_truncated_retry_field_counts_but_its_event_does_not() {
 
 // proves: HTTP-047
 #[tokio::test(start_paused = true)]
-async fn any_failed_resume_is_retried_but_the_request_is_not() {
+async fn a_failed_resume_is_retried_without_repeating_the_request() {
     let mut pair = Pair::open(quiet()).await;
     let (call, id, stream) = streaming!(pair, method::TOOLS_CALL, "id: 1\ndata:\n\n");
     stream.cut().await;

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn dropping_an_end_is_seen_at_the_other() {
+    async fn the_other_end_of_a_pipe_notices_a_drop() {
         let (mut reader, mut writer) = pipe(8);
         writer.write_all(b"last").await.unwrap();
         drop(writer);

@@ -37,7 +37,7 @@ fn by_id(frames: &[Value], id: i64) -> &Value {
 
 // proves: STDIO-006, STDIO-009, M-STDIO-003, M-STDIO-006
 #[test]
-fn whatever_prints_the_session_is_clean() {
+fn printed_text_does_not_reach_the_session() {
     let mut server = start(&[], Stdio::piped(), Stdio::piped());
     let mut stdin = server.stdin.take().unwrap();
     stdin.write_all(careless_session().as_bytes()).unwrap();

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_right_answer_passes_and_no_other() {
+    fn only_the_right_answer_passes_the_check() {
         let check = Check::new(Workload::Echo(3));
         assert!(check.body(answer(7, "xxx").as_bytes(), false, 7).is_ok());
         for wrong in [

@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_head_says_what_follows() {
+    fn a_response_head_is_parsed() {
         let head = Head::parse(
             b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nMcp-Session-Id: s\r\nTransfer-Encoding: chunked",
         )

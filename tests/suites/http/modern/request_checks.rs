@@ -79,7 +79,7 @@ fn region() -> Probe {
 
 // proves: M-META-005, M-HTTP-002, M-HTTP-003, M-HTTP-033, M-HTTP-034, M-HTTP-035, M-HTTP-043, M-HTTP-044, M-HTTP-045, M-HTTP-046
 #[tokio::test]
-async fn of_two_faults_the_first_one_is_reported() {
+async fn the_first_of_two_faults_is_reported() {
     let probe = region();
     let runs = std::sync::Arc::clone(&probe.runs);
     let endpoint = probe.endpoint();

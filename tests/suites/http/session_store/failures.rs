@@ -154,7 +154,7 @@ impl SessionStore for Switchable {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_is_down_gives_503_until_it_recovers() {
+async fn requests_get_503_while_the_session_store_fails() {
     let (gate, store) = (Gate::new(), Switchable::new());
     let (_, one) = node(&gate, store.clone());
     let (_, two) = node(&gate, store.clone());

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_what_it_means() {
+    fn a_refusal_names_its_reason_and_the_next_step() {
         for (code, advice) in [
             (
                 "invalid_client",

@@ -349,7 +349,7 @@ fn a_long_uri_is_denied_where_rules_apply() {
 
 /// A rule for other spellings must not replace the rule for the spelling of the client.
 #[test]
-fn a_scope_for_another_spelling_allows_nothing() {
+fn a_scope_rule_does_not_allow_another_spelling_of_its_uri() {
     let policy = AccessPolicy::new()
         .rule(AccessRule::require_scope("s", "notes://a/b"))
         .rule(AccessRule::deny("notes:///a/*"));

@@ -317,7 +317,7 @@ fn a_host_is_rejected_as_origin_and_an_origin_as_host() {
 }
 
 #[test]
-fn the_default_is_recognised() {
+fn the_default_allow_list_is_recognised_as_loopback_only() {
     assert!(AllowList::loopback().is_loopback_only());
     assert!(
         AllowList::loopback()

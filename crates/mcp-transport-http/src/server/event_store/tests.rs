@@ -318,7 +318,7 @@ fn a_panic_under_the_lock_does_not_poison_the_store() {
 }
 
 #[test]
-fn nothing_of_an_event_shows_in_debug() {
+fn debug_output_does_not_contain_events() {
     let store = MemoryEventStore::new();
     append(&store, key(1, 1), [1]);
     let replay = events(key(1, 1), [1, 2]);

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_waits_keeps_no_part_of_the_connection() {
+    fn a_waiting_body_does_not_keep_the_read_buffer_of_the_connection() {
         let part = Bytes::from_static(b"a part");
         let mut buffer = BodyBuffer::with_max(100);
         buffer.detach();
