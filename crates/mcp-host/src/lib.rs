@@ -73,7 +73,8 @@ mod type_names;
 #[doc(hidden)]
 pub use config::client_tls;
 pub use config::{
-    Config, ConfigError, ConfigErrorKind, ConfigFormat, Launch, ServerConfig, Variables,
+    Config, ConfigError, ConfigErrorKind, ConfigFormat, ConfigInput, HeadersHelper, Launch,
+    ServerConfig, Variables,
 };
 pub use consent::{
     ActionKind, Approval, ApprovalFile, ApprovalKey, ApprovalStore, AuditLog, Consent,

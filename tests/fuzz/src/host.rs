@@ -10,13 +10,14 @@ use mcp_host::{
 const MAX_SERVERS: usize = 4;
 
 /// The beginnings of the lines of a consent request.
-const LINES: [&str; 8] = [
+const LINES: [&str; 9] = [
     "start the server \"",
     "connect to the server \"",
     "program: ",
     "folder: ",
     "variables: ",
     "headers: ",
+    "shell command that writes further headers, and has all variables of this host: ",
     "values of this host: ",
     "A file of the opened folder names this server.",
 ];
@@ -26,11 +27,12 @@ pub fn config(data: &[u8]) {
     let Some((choice, text)) = data.split_first() else {
         return;
     };
-    let format = match choice & 3 {
+    let format = match choice & 11 {
         0 => ConfigFormat::Standard,
         1 => ConfigFormat::VsCode,
         2 => ConfigFormat::Codex,
-        _ => ConfigFormat::Gemini,
+        3 => ConfigFormat::Gemini,
+        _ => ConfigFormat::Yaml,
     };
     let is_project = choice & 4 != 0;
     let Ok(config) = Config::parse(&String::from_utf8_lossy(text), format) else {

@@ -1,173 +1,216 @@
 //! The file formats of other hosts, translated to one shape.
 
-use std::fmt::Display;
+use std::ffi::OsStr;
 use std::path::Path;
 
-use mcp_jsonrpc::decode_document;
 use serde_json::{Map, Value};
 use strsim::levenshtein;
 
-use super::error::{ConfigError, ConfigErrorKind};
-use super::jsonc;
+use super::error::ConfigError;
+use super::hosts::{ConfigFormat, HOSTS, KnownHost, References, host_of};
+use super::inputs::ConfigInput;
+use super::syntax;
 use crate::text_file::without_mark;
-
-/// The keys of the list of servers, in this order: those of most hosts; VS Code and Visual Studio; Zed; the settings of Amp; the
-/// settings of VS Code.
-const STANDARD_KEYS: [&str; 5] = [
-    "mcpServers",
-    "servers",
-    "context_servers",
-    "amp.mcpServers",
-    "mcp.servers",
-];
 
 /// Maximum edit distance between a misspelled key and the correct one.
 const MAX_DIFFERENCES: usize = 2;
 
-/// A file format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ConfigFormat {
-    /// `mcp.json` of SEP-2633, and the JSON files of most hosts: servers below `mcpServers`, else below `servers`,
-    /// `context_servers`, `amp.mcpServers`, `mcp.servers` or `mcp`.
-    Standard,
-    /// `.vscode/mcp.json`: JSON with comments, servers below `servers`.
-    VsCode,
-    /// `~/.codex/config.toml`: servers below `mcp_servers`. Needs the feature `codex`.
-    Codex,
-    /// `settings.json` of Gemini CLI: servers below `mcpServers`, with `httpUrl`.
-    Gemini,
+/// The servers of a file.
+pub(super) struct Found {
+    /// The host whose files have this shape.
+    pub(super) host: &'static KnownHost,
+    /// Whether the file has a list of servers.
+    pub(super) has_list: bool,
+    pub(super) servers: Vec<Written>,
+    pub(super) inputs: Vec<ConfigInput>,
+    /// A key of the file that is probably a misspelling of the key of a list, and the correct key.
+    pub(super) misspelled: Option<(String, &'static str)>,
+}
+
+/// A server, as a file has it.
+pub(super) struct Written {
+    pub(super) name: String,
+    /// The JSON pointer to the server.
+    pub(super) pointer: String,
+    pub(super) value: Value,
 }
 
 impl ConfigFormat {
-    /// Returns the format of a file with this path: the format of Codex for `.toml`, of VS Code for a file in `.vscode`, of
-    /// Gemini CLI for a file in `.gemini`, and [`Standard`](Self::Standard) for any other path.
+    /// Returns the format of a file with this path: that of the host that has a file with this path; otherwise the format of
+    /// Codex for `.toml`, [`Yaml`](Self::Yaml) for `.yaml` and `.yml`, and [`Standard`](Self::Standard) for any other path.
     pub fn of_path(path: impl AsRef<Path>) -> Self {
         let path = path.as_ref();
-        let folder = path.parent().and_then(Path::file_name);
-        match (path.extension(), folder) {
-            (Some(extension), _) if extension == "toml" => Self::Codex,
-            (_, Some(folder)) if folder == ".vscode" => Self::VsCode,
-            (_, Some(folder)) if folder == ".gemini" => Self::Gemini,
-            _ => Self::Standard,
+        match host_of(path) {
+            Some(host) => host.format,
+            None => match path.extension().and_then(OsStr::to_str) {
+                Some("toml") => Self::Codex,
+                Some("yaml" | "yml") => Self::Yaml,
+                _ => Self::Standard,
+            },
         }
     }
 
-    /// Returns the servers of a file; `None` if the file has no such list. A file of Claude Code also has lists for folders; the
-    /// servers of `folder` come first.
-    pub(super) fn servers(
+    /// Returns the hosts whose files can have this format. The most likely host is the first one.
+    fn hosts(self, path: Option<&Path>) -> impl Iterator<Item = &'static KnownHost> {
+        let by_path = path.and_then(host_of).filter(|host| host.format == self);
+        let own = move |host: &&KnownHost| host.format == self;
+        // The content decides between the hosts with JSON files.
+        let other = move |host: &&KnownHost| !own(host) && self.is_json() && host.format.is_json();
+        let hosts = HOSTS.iter().filter(own).chain(HOSTS.iter().filter(other));
+        by_path.into_iter().chain(hosts)
+    }
+
+    fn is_json(self) -> bool {
+        matches!(self, Self::Standard | Self::VsCode | Self::Gemini)
+    }
+
+    /// Reads a text, which may be that of a file with this path. A file of Claude Code also has lists for folders; the servers of
+    /// `folder` take precedence.
+    pub(super) fn read(
         self,
         text: &str,
+        path: Option<&Path>,
         folder: &Path,
-    ) -> Result<Option<Map<String, Value>>, ConfigError> {
-        let root = match self {
-            Self::Codex => parse_toml(text)?,
-            _ => decode_document(jsonc::to_json(without_mark(text))).map_err(syntax)?,
-        };
-        let Value::Object(mut root) = root else {
-            return Err(syntax("the file must contain an object"));
+    ) -> Result<Found, ConfigError> {
+        let Value::Object(mut root) = syntax::parse(without_mark(text), self)? else {
+            return Err(syntax::error("the file must contain an object"));
         };
         let own = folder_servers(&mut root, folder);
-        let Some(mut servers) = self.list(&mut root)? else {
-            return Ok(own);
+        let list = self.hosts(path).find_map(|host| {
+            let servers = take_list(&mut root, host.list)?;
+            Some((host, servers))
+        });
+        let inputs = root.shift_remove("inputs");
+        let inputs = inputs.or_else(|| Some(root.get_mut("mcp")?.get_mut("inputs")?.take()));
+        let mut found = Found {
+            host: list.as_ref().map_or(&HOSTS[0], |(host, _)| host),
+            has_list: list.is_some() || own.is_some(),
+            servers: Vec::new(),
+            inputs: ConfigInput::read(inputs),
+            misspelled: None,
         };
-        servers.extend(own.into_iter().flatten());
-        Ok(Some(servers))
+        match list {
+            Some((host, servers)) => found.add(host.list, servers)?,
+            None => found.misspelled = self.misspelled(&root),
+        }
+        if let Some((folder, servers)) = own {
+            found.add(&["projects", &folder, "mcpServers"], servers)?;
+        }
+        Ok(found)
     }
 
-    /// Removes the list of servers. The content of a file decides which list this is, because files of different hosts can have
-    /// the same name and different shapes.
-    fn list(
-        self,
-        root: &mut Map<String, Value>,
-    ) -> Result<Option<Map<String, Value>>, ConfigError> {
-        for key in self.keys() {
-            match root.shift_remove(*key) {
-                None => {}
-                Some(Value::Object(servers)) => return Ok(Some(servers)),
-                Some(_) => {
-                    return Err(syntax(format!(
-                        "{key:?} must be an object of servers by name"
-                    )));
-                }
+    fn misspelled(self, root: &Map<String, Value>) -> Option<(String, &'static str)> {
+        let near = |key: &String| {
+            let lower = key.to_lowercase();
+            let is_near =
+                |known: &&str| levenshtein(&lower, &known.to_lowercase()) <= MAX_DIFFERENCES;
+            // `mcp` is near to many short words.
+            let mut known = self.keys().into_iter().filter(|known| *known != "mcp");
+            known.find(is_near)
+        };
+        root.keys().find_map(|key| Some((key.clone(), near(key)?)))
+    }
+
+    /// Returns the keys that a list of servers can have at the root of a file.
+    pub(super) fn keys(self) -> Vec<&'static str> {
+        let mut keys = Vec::new();
+        for key in self.hosts(None).map(|host| host.list[0]) {
+            if !keys.contains(&key) {
+                keys.push(key);
             }
         }
-        let Some(Value::Object(mut mcp)) =
-            root.shift_remove("mcp").filter(|_| self == Self::Standard)
-        else {
-            return Ok(None);
-        };
-        Ok(Some(match mcp.shift_remove("servers") {
-            Some(Value::Object(servers)) => servers,
-            _ => mcp,
-        }))
+        keys
     }
+}
 
-    /// Returns a key of a file that is probably a misspelling of one of [`keys`](Self::keys), and the correct key.
-    pub(super) fn misspelled(self, text: &str) -> Option<(String, &'static str)> {
-        let root: Map<String, Value> = match self {
-            Self::Codex => return None,
-            _ => decode_document(jsonc::to_json(without_mark(text))).ok()?,
-        };
-        let near = |key: &String| {
-            let key = key.to_lowercase();
-            let mut known = self.keys().iter();
-            known.find(|known| levenshtein(&key, &known.to_lowercase()) <= MAX_DIFFERENCES)
-        };
-        root.keys().find_map(|key| Some((key.clone(), *near(key)?)))
-    }
-
-    /// Returns the keys that a list of servers can have.
-    pub(super) fn keys(self) -> &'static [&'static str] {
-        match self {
-            Self::Standard => &STANDARD_KEYS,
-            Self::VsCode => &["servers", "mcpServers"],
-            Self::Codex => &["mcp_servers"],
-            Self::Gemini => &["mcpServers"],
+impl Found {
+    /// Adds the servers of the list that these members lead to. A list with an item for each server has their names in the items.
+    fn add(&mut self, list: &[&str], servers: Value) -> Result<(), ConfigError> {
+        let pointer: String = list.iter().map(|member| pointer_to(member)).collect();
+        match servers {
+            Value::Object(servers) => {
+                for (name, value) in servers {
+                    let pointer = pointer.clone() + &pointer_to(&name);
+                    self.add_server(name, pointer, value);
+                }
+                Ok(())
+            }
+            Value::Array(servers) => {
+                for (index, mut value) in servers.into_iter().enumerate() {
+                    let pointer = format!("{pointer}/{index}");
+                    let name = value.as_object_mut().and_then(|it| it.shift_remove("name"));
+                    let Some(Value::String(name)) = name else {
+                        return Err(syntax::error(format!(
+                            "{pointer} must be an object with \"name\""
+                        )));
+                    };
+                    self.add_server(name, pointer, value);
+                }
+                Ok(())
+            }
+            _ => Err(syntax::error(format!(
+                "{pointer} must be an object of servers by name"
+            ))),
         }
     }
 
-    /// Converts the values of one server to the form of [`ConfigFormat::Standard`].
-    pub(super) fn translate(self, entry: &mut Map<String, Value>) {
-        match self {
-            Self::Gemini => entry
-                .values_mut()
-                .for_each(|it| change_texts(it, &brace_variables)),
-            Self::Codex => entry
-                .values_mut()
-                .for_each(|it| change_texts(it, &escape_variables)),
-            _ => {}
-        }
+    fn add_server(&mut self, name: String, pointer: String, mut value: Value) {
+        self.host.references.translate(&mut value);
+        self.servers.push(Written {
+            name,
+            pointer,
+            value,
+        });
     }
 }
 
-fn syntax<E: Display>(error: E) -> ConfigError {
-    ConfigError::new(ConfigErrorKind::Syntax, error.to_string())
+/// Returns the step of a JSON pointer to a member.
+pub(super) fn pointer_to(member: &str) -> String {
+    format!("/{}", member.replace('~', "~0").replace('/', "~1"))
 }
 
-#[cfg(feature = "codex")]
-fn parse_toml(text: &str) -> Result<Value, ConfigError> {
-    // Values of other programs' settings may be dates or not finite; only the servers matter.
-    let table: toml::Table = toml::from_str(text).map_err(syntax)?;
-    let servers = table.get("mcp_servers").map(serde_json::to_value);
-    let servers = servers.transpose().map_err(syntax)?;
-    let root = servers.map(|servers| ("mcp_servers".to_owned(), servers));
-    Ok(Value::Object(root.into_iter().collect()))
+/// Removes the list of servers that these members lead to.
+fn take_list(root: &mut Map<String, Value>, list: &[&str]) -> Option<Value> {
+    let (last, outer) = list.split_last()?;
+    let mut members = root;
+    for member in outer {
+        members = members.get_mut(*member)?.as_object_mut()?;
+    }
+    // Hosts also have settings for all servers below `mcp`.
+    if *last == "mcp"
+        && !members
+            .get(*last)?
+            .as_object()?
+            .values()
+            .all(Value::is_object)
+    {
+        return None;
+    }
+    members.shift_remove(*last)
 }
 
-#[cfg(not(feature = "codex"))]
-fn parse_toml(_: &str) -> Result<Value, ConfigError> {
-    Err(syntax(
-        "the file is TOML; enable the feature \"codex\" of mcp-host",
-    ))
+/// Removes the list of the servers that a file of Claude Code has for one folder, and returns it with the name of the folder.
+fn folder_servers(root: &mut Map<String, Value>, folder: &Path) -> Option<(String, Value)> {
+    let folder = folder.to_str()?;
+    let project = root.get_mut("projects")?.get_mut(folder)?;
+    let servers = project.get_mut("mcpServers")?.take();
+    servers.is_object().then(|| (folder.to_owned(), servers))
 }
 
-/// Removes the list of the servers that a file of Claude Code has for one folder.
-fn folder_servers(root: &mut Map<String, Value>, folder: &Path) -> Option<Map<String, Value>> {
-    let project = root.get_mut("projects")?.get_mut(folder.to_str()?)?;
-    match project.get_mut("mcpServers")?.take() {
-        Value::Object(servers) => Some(servers),
-        _ => None,
+impl References {
+    /// Rewrites the references in the texts of a server as `${NAME}`.
+    fn translate(self, value: &mut Value) {
+        match self {
+            Self::Braces => {}
+            Self::Dollar => change_texts(value, &brace_variables),
+            Self::Kinds => change_texts(value, &|text| {
+                let text = text.replace("{env:", "${env:").replace("{file:", "${file:");
+                text.replace("$${", "${")
+            }),
+            Self::Templates => change_texts(value, &replace_templates),
+            // The file has no references, so that `${` must not be replaced later.
+            Self::None => change_texts(value, &|text| text.replace("${", "${$}{")),
+        }
     }
 }
 
@@ -197,7 +240,24 @@ fn brace_variables(text: &str) -> String {
     braced
 }
 
-/// Escapes `${`, which has no meaning in this format, so that it is not replaced later.
-fn escape_variables(text: &str) -> String {
-    text.replace("${", "${$}{")
+/// Rewrites `${{ secrets.NAME }}` as `${NAME}`, and `${{ inputs.NAME }}` as `${input:NAME}`.
+fn replace_templates(text: &str) -> String {
+    let mut parts = text.split("${{");
+    let mut replaced = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let reference = part.split_once("}}").and_then(|(reference, rest)| {
+            let (kind, name) = reference.trim().split_once('.')?;
+            let kind = match kind {
+                "secrets" => "",
+                "inputs" => "input:",
+                _ => return None,
+            };
+            Some(format!("${{{kind}{name}}}{rest}"))
+        });
+        match reference {
+            Some(reference) => replaced.push_str(&reference),
+            None => replaced.extend(["${{", part]),
+        }
+    }
+    replaced
 }

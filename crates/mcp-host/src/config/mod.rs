@@ -10,23 +10,27 @@ mod entry;
 mod env_file;
 mod error;
 mod format;
-mod jsonc;
+mod headers_helper;
+mod hosts;
+mod inputs;
 mod plain_host;
 mod server;
+mod syntax;
 mod variables;
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
-use serde_json::{Map, Value};
-
+use self::format::Found;
 use crate::text::is_hidden;
 use crate::text_file::read_text;
 pub use error::{ConfigError, ConfigErrorKind};
-pub use format::ConfigFormat;
+pub use headers_helper::HeadersHelper;
+pub use hosts::ConfigFormat;
+pub use inputs::ConfigInput;
 #[cfg(feature = "tls")]
 pub use server::client_tls;
 pub(crate) use server::hash;
@@ -67,6 +71,8 @@ pub(crate) struct Configured {
     file: Option<PathBuf>,
     /// Whether the server is from a file of the opened folder.
     pub(crate) is_project: bool,
+    /// The inputs that the file describes.
+    inputs: Arc<[ConfigInput]>,
 }
 
 #[derive(Debug, Clone)]
@@ -104,6 +110,7 @@ impl Config {
             server,
             file: None,
             is_project: false,
+            inputs: Arc::default(),
         };
         self.servers.insert(name, configured);
     }
@@ -129,24 +136,48 @@ impl Config {
     /// servers for the current folder.
     ///
     /// # Errors
-    /// The text is not valid JSON or TOML, or its list of servers has the wrong type. Errors of
+    /// The text is not valid JSON, TOML or YAML, or its list of servers has the wrong type. Errors of
     /// single servers are kept: [`errors`](Self::errors).
     pub fn parse(text: &str, format: ConfigFormat) -> Result<Self, ConfigError> {
-        let servers = format.servers(text, &current_folder())?;
-        Ok(Self::with_entries(servers.unwrap_or_default(), format))
+        let found = format.read(text, None, &current_folder())?;
+        Ok(Self::with_found(found))
     }
 
-    fn with_entries(servers: Map<String, Value>, format: ConfigFormat) -> Self {
+    fn with_found(found: Found) -> Self {
         let mut config = Self::new();
-        for (name, value) in servers {
-            let server = entry::read(value, format).map(|(server, warnings)| {
-                let warnings = warnings.into_iter();
-                let warnings = warnings.map(|warning| format!("server {name:?}: {warning}"));
-                config.warnings.extend(warnings);
-                server
-            });
-            let server = server.map_err(|error| error.within(format_args!("server {name:?}")));
+        let inputs: Arc<[ConfigInput]> = found.inputs.into();
+        let mut built_in = Vec::new();
+        for written in found.servers {
+            let name = written.name.clone();
+            let server = match entry::read(written, found.host) {
+                Ok(None) => {
+                    built_in.push(format!("{name:?}"));
+                    continue;
+                }
+                Ok(Some((server, warnings))) => {
+                    let warnings = warnings.into_iter();
+                    let warnings = warnings.map(|warning| format!("server {name:?}: {warning}"));
+                    config.warnings.extend(warnings);
+                    Ok(server)
+                }
+                Err(error) => Err(error.within(format_args!("server {name:?}"))),
+            };
             config.insert(name, server);
+        }
+        for configured in config.servers.values_mut() {
+            configured.inputs = Arc::clone(&inputs);
+        }
+        if !built_in.is_empty() {
+            config.warnings.push(format!(
+                "not read, because they are a part of {} and have neither a program nor a URL: {}",
+                found.host.name,
+                built_in.join(", ")
+            ));
+        }
+        if let (false, Some((key, known))) = (found.has_list, found.misspelled) {
+            config.warnings.push(format!(
+                "the file has no servers: the key is {known:?}, not {key:?}"
+            ));
         }
         config
     }
@@ -155,7 +186,7 @@ impl Config {
     /// warning for a file without a list of servers, and for a file with secrets that other users can read.
     ///
     /// # Errors
-    /// The file cannot be read, is larger than 4 MiB, or is YAML; or an error of [`parse`](Self::parse).
+    /// The file cannot be read or is larger than 4 MiB; or an error of [`parse`](Self::parse).
     pub fn read(path: impl AsRef<Path>, format: ConfigFormat) -> Result<Self, ConfigError> {
         let file = ConfigFile::new(path.as_ref().to_owned(), format, current_folder(), false);
         let mut config = file.read()?;
@@ -233,7 +264,16 @@ impl Config {
         servers.filter_map(|(name, one)| Some((name.as_str(), one.server.as_ref().err()?)))
     }
 
-    /// Returns warnings: about unknown keys; about a misspelled key of the server list; about secrets in files that other users
+    /// Returns the description of an input (`${input:id}`) of a server in its file. If the file has none, the description has only
+    /// the id.
+    pub fn input(&self, server: &str, id: &str) -> ConfigInput {
+        let described = { self.servers.get(server).into_iter() }
+            .flat_map(|configured| configured.inputs.iter())
+            .find(|input| input.id() == id);
+        described.cloned().unwrap_or_else(|| ConfigInput::new(id))
+    }
+
+    /// Returns warnings: about keys that are not used; about a misspelled key of the server list; about secrets in files that other users
     /// can read; about files that cannot be read; and about servers of the opened folder with the same name as a server of the
     /// user.
     pub fn warnings(&self) -> &[String] {
@@ -260,26 +300,11 @@ impl ConfigFile {
         let path = &self.path;
         let failed =
             |text: String| ConfigError::new(ConfigErrorKind::File, text).within(path.display());
-        if matches!(
-            path.extension().and_then(OsStr::to_str),
-            Some("yaml" | "yml")
-        ) {
-            return Err(failed(
-                "YAML is not supported; write the servers as JSON, below \"mcpServers\"".to_owned(),
-            ));
-        }
         let file = fs::File::open(path).map_err(|error| failed(error.to_string()))?;
         let is_public = is_readable_by_others(&file);
         let text = read_text(file, MAX_FILE_BYTES).map_err(|error| failed(error.to_string()))?;
-        let servers = self.format.servers(&text, &self.folder);
-        let servers = servers.map_err(|error| error.within(path.display()))?;
-        let has_list = servers.is_some();
-        let mut config = Config::with_entries(servers.unwrap_or_default(), self.format);
-        if !has_list && let Some((key, known)) = self.format.misspelled(&text) {
-            config.warnings.push(format!(
-                "the file has no servers: the key is {known:?}, not {key:?}"
-            ));
-        }
+        let found = self.format.read(&text, Some(path), &self.folder);
+        let mut config = Config::with_found(found.map_err(|error| error.within(path.display()))?);
         for configured in config.servers.values_mut() {
             configured.file = Some(path.clone());
         }

@@ -18,6 +18,7 @@ use sha2::{Digest, Sha256};
 
 use super::env_file;
 use super::error::{ConfigError, ConfigErrorKind};
+use super::headers_helper::HeadersHelper;
 use super::plain_host::has_plain_host;
 use super::variables::{self, Variables};
 use crate::supervise::orphans;
@@ -79,6 +80,8 @@ pub enum Launch {
         url: String,
         /// Headers of each request.
         headers: BTreeMap<String, String>,
+        /// A command that writes further headers. They take precedence.
+        headers_helper: Option<HeadersHelper>,
     },
 }
 
@@ -99,8 +102,11 @@ impl ServerConfig {
 
     /// Creates the configuration of a server over HTTP.
     pub fn http(url: impl Into<String>) -> Self {
-        let (url, headers) = (url.into(), BTreeMap::new());
-        Self::new(Launch::Http { url, headers })
+        Self::new(Launch::Http {
+            url: url.into(),
+            headers: BTreeMap::new(),
+            headers_helper: None,
+        })
     }
 
     pub(super) fn new(launch: Launch) -> Self {
@@ -115,15 +121,20 @@ impl ServerConfig {
         }
     }
 
-    /// Creates the transport of a [resolved](Self::resolve) configuration with a URL; `None` for a child process.
-    /// Clones of the transport share their HTTP connections.
+    /// Creates the transport of a [resolved](Self::resolve) configuration with a URL; `None` for a child process, and for a server
+    /// with a [helper](HeadersHelper), whose headers differ between connections. Clones of the transport share their HTTP
+    /// connections.
     ///
     /// # Errors
     /// The URL or a header is invalid, or the file with certificates cannot be used.
     pub fn http_transport(&self) -> Result<Option<HttpTransport>, TransportError> {
         match &self.launch {
-            Launch::Stdio { .. } => Ok(None),
-            Launch::Http { url, headers } => self.create_http_transport(url, headers).map(Some),
+            Launch::Http {
+                url,
+                headers,
+                headers_helper: None,
+            } => self.create_http_transport(url, headers).map(Some),
+            _ => Ok(None),
         }
     }
 
@@ -206,7 +217,7 @@ impl ServerConfig {
                 let texts = args.iter_mut().chain(env.values_mut()).chain(cwd);
                 std::iter::once(command).chain(texts).try_for_each(expand)?;
             }
-            Launch::Http { url, headers } => {
+            Launch::Http { url, headers, .. } => {
                 std::iter::once(url)
                     .chain(headers.values_mut())
                     .try_for_each(expand)?;
@@ -228,8 +239,8 @@ impl ServerConfig {
     }
 
     /// Returns a SHA-256 that identifies the server. For a child process, it is the hash of the command, its arguments, its
-    /// working directory and the names of its environment variables. Otherwise, it is the hash of the URL and the names of the
-    /// headers. Values of variables and headers are not included, because they are often secrets; an
+    /// working directory and the names of its environment variables. Otherwise, it is the hash of the URL, the names of the
+    /// headers and the command that writes headers. Values of variables and headers are not included, because they are often secrets; an
     /// [`Approval`](crate::Approval) covers them.
     pub fn fingerprint(&self) -> String {
         match &self.launch {
@@ -250,10 +261,15 @@ impl ServerConfig {
                         .chain(env.keys().map(String::as_str)),
                 )
             }
-            Launch::Http { url, headers } => hash(
+            Launch::Http {
+                url,
+                headers,
+                headers_helper,
+            } => hash(
                 ["http", url]
                     .into_iter()
-                    .chain(headers.keys().map(String::as_str)),
+                    .chain(headers.keys().map(String::as_str))
+                    .chain(headers_helper.iter().flat_map(HeadersHelper::hashed)),
             ),
         }
     }
@@ -302,7 +318,7 @@ impl ServerConfig {
                 file = env_file.as_ref();
                 (command, &args[..], env, cwd.as_ref())
             }
-            Launch::Http { url, headers } => (url, &[][..], headers, None),
+            Launch::Http { url, headers, .. } => (url, &[][..], headers, None),
         };
         let texts = std::iter::once(first)
             .chain(args)
@@ -369,7 +385,14 @@ impl Launch {
                 cwd,
                 ..
             } => (command, args, env, cwd),
-            Self::Http { url, .. } => {
+            Self::Http {
+                url,
+                headers_helper,
+                ..
+            } => {
+                if let Some(helper) = headers_helper {
+                    helper.locate()?;
+                }
                 let checked = HttpTransport::new(url.as_str());
                 let checked = checked.and_then(|_| match has_plain_host(url) {
                     true => Ok(()),
@@ -451,8 +474,22 @@ impl Connector for ServerConfig {
                 let child = child(command, args, env, cwd.as_deref());
                 Ok(Box::new(child.process_guard(orphans::guard).stderr(stderr)))
             }
-            Launch::Http { url, headers } => {
-                Ok(Box::new(self.create_http_transport(url, headers)?))
+            Launch::Http {
+                url,
+                headers,
+                headers_helper,
+            } => {
+                let http = self.create_http_transport(url, headers)?;
+                let Some(helper) = headers_helper else {
+                    return Ok(Box::new(http));
+                };
+                let transport = helper.clone().transport(url, move |headers| {
+                    let mut headers = headers.into_iter();
+                    headers.try_fold(http.clone(), |http, (name, value)| {
+                        http.header(&name, &value)
+                    })
+                });
+                Ok(Box::new(transport))
             }
         }
     }

@@ -7,7 +7,9 @@ use data_encoding::HEXLOWER;
 
 use super::code_variables::chooses_code;
 use super::request::{ConsentAction, ConsentRequest};
-use crate::config::{ConfigError, Launch, ServerConfig, Variables, hash, references};
+use crate::config::{
+    ConfigError, HeadersHelper, Launch, ServerConfig, Variables, hash, references,
+};
 
 /// Length of the key of an approval, in bytes.
 const KEY_BYTES: usize = 16;
@@ -150,9 +152,17 @@ impl LaunchPlan {
                     parts.extend([name, written, value]);
                 }
             }
-            (Launch::Http { url, .. }, Launch::Http { headers, .. }) => {
+            (
+                Launch::Http {
+                    url,
+                    headers_helper,
+                    ..
+                },
+                Launch::Http { headers, .. },
+            ) => {
                 parts.extend(["http", url]);
                 parts.extend(headers.iter().flat_map(|(name, value)| [&**name, &**value]));
+                parts.extend(headers_helper.iter().flat_map(HeadersHelper::hashed));
             }
             // Variables do not change the kind.
             _ => {}

@@ -43,7 +43,8 @@ pub enum ConsentAction {
         /// The configuration as it is started: the command is the absolute path of the program, and variables have their values, which
         /// can be secrets.
         config: Box<ServerConfig>,
-        /// The unabridged command line, quoted as for a POSIX shell, or the URL. Line ends are escaped.
+        /// The unabridged command line, quoted as for a POSIX shell, or the URL. Line ends are escaped. A URL can have a
+        /// shell command that writes headers ([`HeadersHelper`](crate::HeadersHelper)) in `config`: show it, too.
         command_line: String,
         /// The absolute path of the program that is started; `None` for a URL.
         executable: Option<PathBuf>,
@@ -231,6 +232,20 @@ impl ConsentRequest {
             let values: Vec<String> = values.keys().map(value).collect();
             write!(text, "\n{what}: {}", values.join(", "))?;
         }
+        if let Launch::Http {
+            headers_helper: Some(helper),
+            ..
+        } = &config.launch
+        {
+            let (command, folder) = (quoted(helper.command()), helper.folder());
+            write!(
+                text,
+                "\nshell command that writes further headers, and has all variables of this host: {command}"
+            )?;
+            if let Some(folder) = folder {
+                write!(text, "\nfolder: {}", quoted(folder))?;
+            }
+        }
         if !references.is_empty() {
             write!(
                 text,
@@ -306,7 +321,7 @@ fn write_sampling(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Variables;
+    use crate::config::{HeadersHelper, Variables};
 
     fn plan(config: &ServerConfig) -> LaunchPlan {
         LaunchPlan::new(config.clone(), false, &Variables::new()).unwrap()
@@ -362,10 +377,16 @@ mod tests {
             *env = variables("x\u{2028}program: /bin/true\u{202e}");
             *cwd = Some(forged.to_owned());
         }
-        if let Launch::Http { headers, .. } = &mut url.launch {
+        if let Launch::Http {
+            headers,
+            headers_helper,
+            ..
+        } = &mut url.launch
+        {
             *headers = variables(forged);
+            *headers_helper = Some(HeadersHelper::new(forged, forged));
         }
-        for (config, lines) in [(program, 6), (url, 4)] {
+        for (config, lines) in [(program, 6), (url, 5)] {
             let mut action = ConsentAction::connect(&plan(&config), false);
             if let ConsentAction::Connect {
                 references,

@@ -110,7 +110,7 @@ fn each_error_names_its_server_and_the_others_stay_usable() {
     for text in [
         "",
         "[]",
-        r#"{"mcpServers": []}"#,
+        r#"{"mcpServers": 1}"#,
         "{\"mcpServers\": {\"a\": /*",
     ] {
         let error = Config::parse(text, ConfigFormat::Standard).unwrap_err();

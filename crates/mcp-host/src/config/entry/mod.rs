@@ -1,64 +1,43 @@
-//! Reads one server of a configuration. Hosts use different names for the same key; every file may use each of these names.
+//! Reads one server of a configuration.
+
+mod keys;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use self::keys::{misspelled_launch, unknown_key};
 use super::error::ConfigError;
-use super::format::ConfigFormat;
+use super::format::{Written, pointer_to};
+use super::headers_helper::HeadersHelper;
+use super::hosts::KnownHost;
 use super::server::{Launch, ServerConfig};
-use crate::suggestions::nearest_name;
+use crate::text::{one_line, printable};
 
 /// Largest accepted timeout: one week.
 const MAX_TIMEOUT_MS: f64 = 604_800_000.0;
 /// A number of milliseconds below this limit is read as seconds, because some hosts store seconds under the same key.
 const MIN_TIMEOUT_MS: f64 = 1_000.0;
 
-/// The keys of every server.
-const COMMON_KEYS: [&str; 16] = [
-    "allowedTools",
-    "deniedTools",
-    "description",
-    "disabled",
-    "disabled_tools",
-    "enabled",
-    "enabled_tools",
-    "excludeTools",
-    "includeTools",
-    "startTimeout",
-    "startup_timeout_ms",
-    "startup_timeout_sec",
-    "timeout",
-    "tool_timeout_sec",
-    "transport",
-    "type",
-];
-/// The keys of a server that is a program.
-const PROGRAM_KEYS: [&str; 7] = [
-    "args",
-    "command",
-    "cwd",
-    "env",
-    "envFile",
-    "env_vars",
-    "environment",
-];
-/// The keys of a server with a URL.
-const URL_KEYS: [&str; 7] = [
-    "bearer_token_env_var",
-    "env_http_headers",
-    "headers",
-    "httpUrl",
-    "http_headers",
-    "serverUrl",
-    "url",
+/// The kinds of servers that are a part of the host which has written the file.
+const BUILT_IN: [&str; 5] = [
+    "builtin",
+    "extension",
+    "frontend",
+    "inlinepython",
+    "platform",
 ];
 
 /// Removes and checks the members of one server.
 struct Entry {
+    name: String,
+    /// The JSON pointer to the server.
+    pointer: String,
     members: Map<String, Value>,
     warnings: Vec<String>,
+    /// Whether `timeout` is in seconds.
+    has_seconds: bool,
 }
 
 impl Entry {
@@ -112,7 +91,8 @@ impl Entry {
         }
     }
 
-    /// Reads a time under one of these keys. The unit is seconds if the key ends with `_sec`, otherwise milliseconds.
+    /// Reads a time under one of these keys. The unit is seconds if the key ends with `_sec`, or if it is `timeout` in a file of a
+    /// host that has seconds, otherwise milliseconds.
     fn time(&mut self, keys: &[&'static str]) -> Result<Option<Duration>, ConfigError> {
         let Some((key, value)) = self.take(keys) else {
             return Ok(None);
@@ -122,7 +102,7 @@ impl Entry {
             return Err(wrong_type(key, "a positive number"));
         };
         let milliseconds = match number {
-            _ if key.ends_with("_sec") => number * 1_000.0,
+            _ if key.ends_with("_sec") || self.has_seconds && key == "timeout" => number * 1_000.0,
             _ if number < MIN_TIMEOUT_MS => {
                 self.warnings.push(format!(
                     "{key:?}: {number} is less than a second, so it is read as seconds; write {} for milliseconds",
@@ -138,10 +118,40 @@ impl Entry {
         Ok(Some(Duration::from_secs_f64(milliseconds / 1_000.0)))
     }
 
+    /// Returns whether the server is a part of the host which has written the file, and has neither a program nor a URL.
+    fn is_built_in(&self) -> bool {
+        let kinds = ["type", "source"].map(|key| self.members.get(key).and_then(Value::as_str));
+        let is_built_in = |kind: &str| BUILT_IN.contains(&&*plain(kind));
+        kinds.into_iter().flatten().any(is_built_in) && !self.members.contains_key("command")
+    }
+
+    /// Moves the members of `command` of Zed and of `requestOptions` of Continue to the server.
+    fn unnest(&mut self) {
+        if self
+            .members
+            .get("source")
+            .is_some_and(|source| source == "custom")
+        {
+            self.members.shift_remove("source");
+        }
+        if self.members.get("command").is_some_and(Value::is_object)
+            && let Some(Value::Object(mut command)) = self.members.shift_remove("command")
+        {
+            let path = command.shift_remove("path");
+            command.extend(path.map(|path| ("command".to_owned(), path)));
+            self.members.extend(command);
+        }
+        let options = self.members.get_mut("requestOptions");
+        let headers = options.and_then(|options| options.as_object_mut()?.shift_remove("headers"));
+        if let Some(headers) = headers {
+            self.members.entry("headers").or_insert(headers);
+        }
+    }
+
     /// Reads the names of variables: texts, or objects with a name.
     fn inherited_variables(&mut self) -> Result<Vec<String>, ConfigError> {
         const EXPECTED: &str = "an array of names";
-        let (key, items) = match self.take(&["env_vars"]) {
+        let (key, items) = match self.take(&["env_vars", "env_keys"]) {
             None => return Ok(Vec::new()),
             Some((key, Value::Array(items))) => (key, items),
             Some((key, _)) => return Err(wrong_type(key, EXPECTED)),
@@ -166,6 +176,11 @@ fn texts(key: &str, value: Value) -> Result<Vec<String>, ConfigError> {
     items.ok_or_else(|| wrong_type(key, "an array of strings"))
 }
 
+/// Returns a kind of server without the differences between hosts, for example between "streamable-http" and "streamableHttp".
+fn plain(kind: &str) -> String {
+    kind.to_ascii_lowercase().replace(['-', '_'], "")
+}
+
 /// Returns a string, number or boolean as text.
 fn scalar(value: Value) -> Option<String> {
     match value {
@@ -180,75 +195,83 @@ fn wrong_type(key: &str, expected: &str) -> ConfigError {
     ConfigError::server(format!("{key:?} must be {expected}"))
 }
 
-/// Returns the server and warnings.
+/// Returns the server and warnings; `None` for a server that is a part of the host which has written the file.
 pub(super) fn read(
-    value: Value,
-    format: ConfigFormat,
-) -> Result<(ServerConfig, Vec<String>), ConfigError> {
-    let Value::Object(mut members) = value else {
+    written: Written,
+    host: &KnownHost,
+) -> Result<Option<(ServerConfig, Vec<String>)>, ConfigError> {
+    let Value::Object(members) = written.value else {
         return Err(ConfigError::server("a server must be an object"));
     };
-    format.translate(&mut members);
-    let warnings = Vec::new();
-    let mut entry = Entry { members, warnings };
+    let mut entry = Entry {
+        name: written.name,
+        pointer: written.pointer,
+        members,
+        warnings: Vec::new(),
+        has_seconds: host.has_seconds,
+    };
+    if entry.is_built_in() {
+        return Ok(None);
+    }
+    entry.unnest();
     let launch = launch(&mut entry)?;
     let mut server = ServerConfig::new(launch);
+    settings(&mut entry, &mut server)?;
+    // Texts for people. The name of a server is the one that its file gives it.
+    for key in ["description", "display_name", "name"] {
+        entry.members.shift_remove(key);
+    }
+    let is_program = matches!(server.launch, Launch::Stdio { .. });
+    // A key with the value `null` counts as absent.
+    let unused = entry.members.iter().filter(|(_, value)| !value.is_null());
+    for (key, _) in unused {
+        let problem = unknown_key(key, Some(is_program));
+        let place = one_line(&printable(&format!("{}{}", entry.pointer, pointer_to(key))));
+        entry.warnings.push(format!("{problem} (at {place})"));
+    }
+    Ok(Some((server, entry.warnings)))
+}
+
+fn settings(entry: &mut Entry, server: &mut ServerConfig) -> Result<(), ConfigError> {
     server.is_enabled = match entry.bool(&["disabled"])? {
         Some(is_disabled) => !is_disabled,
         None => entry.bool(&["enabled"])?.unwrap_or(true),
     };
-    server.start_timeout =
-        entry.time(&["startTimeout", "startup_timeout_sec", "startup_timeout_ms"])?;
+    server.start_timeout = entry.time(&[
+        "startTimeout",
+        "startup_timeout_sec",
+        "startup_timeout_ms",
+        "initTimeout",
+        "connectionTimeout",
+    ])?;
     server.call_timeout = entry.time(&["timeout", "tool_timeout_sec"])?;
-    server.allowed_tools = entry.texts(&["allowedTools", "enabled_tools", "includeTools"])?;
-    server.denied_tools = entry.texts(&["deniedTools", "disabled_tools", "excludeTools"])?;
-    // Texts for people. The name of a server is the one that its file gives it.
-    entry.members.shift_remove("description");
-    let is_program = matches!(server.launch, Launch::Stdio { .. });
-    let unknown = { entry.members.keys() }.map(|key| unknown_key(key, Some(is_program)));
-    entry.warnings.extend(unknown);
-    Ok((server, entry.warnings))
-}
-
-/// Describes a key that was not read. `is_program` is `None` if the kind of the server is not known.
-fn unknown_key(key: &str, is_program: Option<bool>) -> String {
-    match is_program {
-        Some(true) if URL_KEYS.contains(&key) => {
-            return format!(
-                "the key {key:?} is for servers with \"url\", and this one has \"command\"; remove it"
-            );
+    server.allowed_tools = entry.texts(&[
+        "allowedTools",
+        "enabled_tools",
+        "includeTools",
+        "available_tools",
+    ])?;
+    server.denied_tools = entry.texts(&[
+        "deniedTools",
+        "disabled_tools",
+        "excludeTools",
+        "disabledTools",
+    ])?;
+    // Unlike the other lists of tools, this one shows no tools if it is empty, and all tools with `*`.
+    if let Some((key, value)) = entry.take(&["tools"]) {
+        let tools = texts(key, value)?;
+        server.is_enabled &= !tools.is_empty();
+        if !tools.iter().any(|tool| tool == "*") {
+            server.allowed_tools.extend(tools);
         }
-        Some(false) if PROGRAM_KEYS.contains(&key) => {
-            return format!(
-                "the key {key:?} is for servers with \"command\", and this one has \"url\"; remove it"
-            );
-        }
-        _ => {}
     }
-    let program = PROGRAM_KEYS.iter().filter(|_| is_program != Some(false));
-    let url = URL_KEYS.iter().filter(|_| is_program != Some(true));
-    let known = COMMON_KEYS.iter().chain(program).chain(url);
-    match nearest_name(key, known.copied()) {
-        Some(near) => format!("the key {key:?} is unknown; did you mean {near:?}?"),
-        None => format!("the key {key:?} is unknown; remove it"),
-    }
-}
-
-/// Describes a key that may be a misspelling of the program or the URL.
-fn misspelled_launch(entry: &Entry) -> Option<String> {
-    let mut keys = entry.members.keys();
-    let key = keys.find(|key| {
-        let known = COMMON_KEYS.into_iter().chain(PROGRAM_KEYS).chain(URL_KEYS);
-        let near = nearest_name(key, known);
-        near.is_some_and(|near| ["command", "url", "httpUrl", "serverUrl"].contains(&near))
-    });
-    key.map(|key| unknown_key(key, None))
+    Ok(())
 }
 
 fn launch(entry: &mut Entry) -> Result<Launch, ConfigError> {
     let kind = entry.text(&["type", "transport"])?;
     let mut args = Vec::new();
-    let command = match entry.take(&["command"]) {
+    let command = match entry.take(&["command", "cmd"]) {
         Some((key, Value::Array(items))) => {
             args = texts(key, Value::Array(items))?;
             (!args.is_empty()).then(|| args.remove(0))
@@ -257,15 +280,11 @@ fn launch(entry: &mut Entry) -> Result<Launch, ConfigError> {
         Some((key, _)) => return Err(wrong_type(key, "a string")),
         None => None,
     };
-    let url = entry.text(&["url", "httpUrl", "serverUrl"])?;
-    // Hosts write the same kind in different ways, for example "streamable-http" and "streamableHttp".
-    let is_http = kind.as_deref().map(|kind| {
-        let plain = kind.to_ascii_lowercase().replace(['-', '_'], "");
-        match &*plain {
-            "stdio" | "local" => Some(false),
-            "http" | "streamablehttp" | "sse" | "remote" => Some(true),
-            _ => None,
-        }
+    let url = entry.text(&["url", "httpUrl", "serverUrl", "uri"])?;
+    let is_http = kind.as_deref().map(|kind| match &*plain(kind) {
+        "stdio" | "local" => Some(false),
+        "http" | "streamablehttp" | "sse" | "remote" => Some(true),
+        _ => None,
     });
     match (is_http, command, url) {
         (None | Some(Some(false)), Some(command), None) => {
@@ -277,13 +296,14 @@ fn launch(entry: &mut Entry) -> Result<Launch, ConfigError> {
             "\"command\" and \"url\" exclude each other; remove one",
         )),
         (None, None, None) => {
-            let advice = misspelled_launch(entry).unwrap_or_else(|| "add one".to_owned());
+            let advice = misspelled_launch(entry.members.keys().map(String::as_str))
+                .unwrap_or_else(|| "add one".to_owned());
             let text = format!("neither \"command\" nor \"url\" is given; {advice}");
             Err(ConfigError::server(text))
         }
         (Some(_), ..) => {
-            let advice =
-                misspelled_launch(entry).map_or_else(String::new, |advice| format!("; {advice}"));
+            let advice = misspelled_launch(entry.members.keys().map(String::as_str))
+                .map_or_else(String::new, |advice| format!("; {advice}"));
             Err(ConfigError::server(format!(
                 "\"type\" is {:?}; \"stdio\" needs \"command\", and \"http\" and \"sse\" need \"url\"{advice}",
                 kind.unwrap_or_default()
@@ -293,7 +313,7 @@ fn launch(entry: &mut Entry) -> Result<Launch, ConfigError> {
 }
 
 fn stdio(entry: &mut Entry, command: String, args: Vec<String>) -> Result<Launch, ConfigError> {
-    let mut env = entry.texts_by_name(&["env", "environment"])?;
+    let mut env = entry.texts_by_name(&["env", "environment", "envs"])?;
     // A variable without a value is left out.
     let inherited = entry.inherited_variables()?.into_iter();
     for name in inherited.filter(|name| std::env::var_os(name).is_some()) {
@@ -318,7 +338,12 @@ fn http(entry: &mut Entry, url: String) -> Result<Launch, ConfigError> {
         let value = format!("Bearer {}", reference(&name));
         headers.insert("authorization".to_owned(), value);
     }
-    Ok(Launch::Http { url, headers })
+    let helper = entry.text(&["headersHelper"])?;
+    Ok(Launch::Http {
+        url,
+        headers,
+        headers_helper: helper.map(|command| HeadersHelper::new(&entry.name, command)),
+    })
 }
 
 /// Returns the reference to an environment variable that a key of Codex names. This function does not read the value, so that

@@ -1,6 +1,8 @@
 //! Attacks on consent: a file or a server tries to make the host do something that the user has not seen.
 
 mod conversation;
+#[cfg(unix)]
+mod headers;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};

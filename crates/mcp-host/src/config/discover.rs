@@ -1,0 +1,125 @@
+//! The configuration files of known hosts that exist.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::hosts::{ConfigFormat, HOSTS, Place};
+use super::{Config, ConfigFile};
+
+/// The folders of [`Place::Applications`]: the variable that replaces a folder, and the folder in that of the user.
+const APPLICATIONS: [(&str, &str); 3] = [
+    ("XDG_CONFIG_HOME", ".config"),
+    ("", "Library/Application Support"),
+    ("APPDATA", "AppData/Roaming"),
+];
+
+impl Config {
+    /// Reads the known files that exist. It first reads the files of hosts in `folder`: `mcp.json`, and those of Claude Code,
+    /// VS Code, Cursor, Gemini CLI, Codex, Zed, opencode, Crush and Kiro. Then it reads the user's files of these hosts
+    /// (that of Claude Code also has servers for `folder`), and of Amp, Windsurf, Copilot CLI, LM Studio, Claude Desktop,
+    /// Cline, Goose and Continue. If several files have a server with the same name, the first file wins. There is a warning
+    /// for a file that cannot be read, and for a server of `folder` that has the name of a user's server.
+    ///
+    /// Caution: files in `folder` can start any program. If the folder comes from another person, for example as a cloned
+    /// repository, ask the user before starting its servers ([`HostBuilder::consent`](crate::HostBuilder::consent)). Policy
+    /// rules that allow servers by name, and [`HostBuilder::trust`](crate::HostBuilder::trust), do not apply to these
+    /// servers; see [`into_project`](Self::into_project).
+    pub fn discover(folder: impl AsRef<Path>) -> Self {
+        let folder = folder.as_ref();
+        let absolute = std::path::absolute(folder).unwrap_or_default();
+        let mut config = Self::new();
+        for (path, format, is_project) in known_files(folder, |name| env::var_os(name)) {
+            let file = ConfigFile::new(path, format, absolute.clone(), is_project);
+            match file.path.is_file().then(|| file.read()) {
+                Some(Ok(found)) => config.merge(found),
+                Some(Err(error)) => config.warnings.push(error.to_string()),
+                None => {}
+            }
+            config.files.push(file);
+        }
+        config
+    }
+}
+
+/// Returns all known files with their formats, and whether they are in the opened folder. These come first.
+fn known_files(
+    folder: &Path,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Vec<(PathBuf, ConfigFormat, bool)> {
+    let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+    let home = set("HOME")
+        .or_else(|| set("USERPROFILE"))
+        .map(PathBuf::from);
+    let below = |name: &str, default: &str| match set(name) {
+        Some(folder) => Some(PathBuf::from(folder)),
+        None => home.as_ref().map(|home| home.join(default)),
+    };
+    let (mut project, mut user) = (Vec::new(), Vec::new());
+    for host in HOSTS {
+        for (place, file) in host.files {
+            match place {
+                Place::Project => project.push((folder.join(file), host.format, true)),
+                Place::Home => user.extend(
+                    home.as_ref()
+                        .map(|home| (home.join(file), host.format, false)),
+                ),
+                Place::Variable(name, default) => {
+                    user.extend(
+                        below(name, default).map(|base| (base.join(file), host.format, false)),
+                    );
+                }
+                Place::Applications => {
+                    user.extend(APPLICATIONS.iter().filter_map(|(name, default)| {
+                        Some((below(name, default)?.join(file), host.format, false))
+                    }))
+                }
+            }
+        }
+    }
+    project.extend(user);
+    project
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_the_folder_come_before_those_of_the_user() {
+        let home = |name: &str| (name == "HOME").then(|| "/home/a".into());
+        let files = known_files(Path::new("/work"), home);
+        let first_of_user = files.iter().position(|(_, _, is_project)| !is_project);
+        let (project, user) = files.split_at(first_of_user.unwrap());
+        assert!(project.iter().all(|(path, ..)| path.starts_with("/work")));
+        assert!(user.iter().all(|(path, ..)| path.starts_with("/home/a")));
+        let has = |path: &str| files.iter().any(|(known, ..)| known == Path::new(path));
+        assert!(has("/work/.vscode/mcp.json") && has("/home/a/.claude.json"));
+        assert!(has("/home/a/.codex/config.toml") && has("/home/a/.config/goose/config.yaml"));
+        // Without a folder of the user.
+        assert!(
+            known_files(Path::new("/work"), |_| None)
+                .iter()
+                .all(|(_, _, is_project)| *is_project)
+        );
+    }
+
+    #[test]
+    fn environment_variables_of_hosts_move_their_files() {
+        let variable = |name: &str| {
+            let value = match name {
+                "HOME" => "/home/a",
+                "CLAUDE_CONFIG_DIR" => "/c",
+                "CODEX_HOME" => "",
+                "XDG_CONFIG_HOME" => "/x",
+                _ => return None,
+            };
+            Some(value.into())
+        };
+        let files = known_files(Path::new("/work"), variable);
+        let has = |path: &str| files.iter().any(|(known, ..)| known == Path::new(path));
+        assert!(has("/c/.claude.json") && !has("/home/a/.claude.json"));
+        assert!(has("/home/a/.codex/config.toml"));
+        assert!(has("/x/zed/settings.json") && !has("/home/a/.config/zed/settings.json"));
+    }
+}

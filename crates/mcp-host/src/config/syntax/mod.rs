@@ -1,0 +1,57 @@
+//! The syntaxes of configuration files, read as JSON values.
+
+mod jsonc;
+#[cfg(feature = "yaml")]
+mod yaml;
+
+use std::fmt::Display;
+
+use mcp_jsonrpc::decode_document;
+use serde_json::Value;
+
+use super::error::{ConfigError, ConfigErrorKind};
+use super::hosts::ConfigFormat;
+
+/// Reads a text without a byte order mark.
+pub(super) fn parse(text: &str, format: ConfigFormat) -> Result<Value, ConfigError> {
+    match format {
+        ConfigFormat::Codex => toml(text),
+        ConfigFormat::Yaml => yaml(text),
+        ConfigFormat::Standard | ConfigFormat::VsCode | ConfigFormat::Gemini => {
+            decode_document(jsonc::to_json(text)).map_err(error)
+        }
+    }
+}
+
+pub(super) fn error<E: Display>(error: E) -> ConfigError {
+    ConfigError::new(ConfigErrorKind::Syntax, error.to_string())
+}
+
+#[cfg(feature = "codex")]
+fn toml(text: &str) -> Result<Value, ConfigError> {
+    // Values of other programs' settings may be dates or not finite; only the servers matter.
+    let table: toml::Table = toml::from_str(text).map_err(error)?;
+    let servers = table.get("mcp_servers").map(serde_json::to_value);
+    let servers = servers.transpose().map_err(error)?;
+    let root = servers.map(|servers| ("mcp_servers".to_owned(), servers));
+    Ok(Value::Object(root.into_iter().collect()))
+}
+
+#[cfg(not(feature = "codex"))]
+fn toml(_: &str) -> Result<Value, ConfigError> {
+    Err(error(
+        "the file is TOML; enable the feature \"codex\" of mcp-host",
+    ))
+}
+
+#[cfg(feature = "yaml")]
+fn yaml(text: &str) -> Result<Value, ConfigError> {
+    yaml::to_json(text).map_err(error)
+}
+
+#[cfg(not(feature = "yaml"))]
+fn yaml(_: &str) -> Result<Value, ConfigError> {
+    Err(error(
+        "the file is YAML; enable the feature \"yaml\" of mcp-host",
+    ))
+}
