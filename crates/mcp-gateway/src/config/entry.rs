@@ -53,6 +53,31 @@ fn has_empty_value(server: &ServerConfig) -> bool {
 /// Headers that identify a user to a server.
 const CREDENTIALS: [&str; 3] = ["authorization", "cookie", "x-api-key"];
 
+/// The key of a command that writes headers.
+const HELPER: &str = "headersHelper";
+
+/// Returns the text for a source of headers.
+fn shown(source: &str) -> String {
+    match source == HELPER {
+        true => "output of \"headersHelper\"".to_owned(),
+        false => format!("header {source:?}"),
+    }
+}
+
+/// Returns the names of the headers, and the key of the command that writes headers.
+fn header_sources(server: &ServerConfig) -> Vec<&str> {
+    let Launch::Http {
+        headers,
+        headers_helper,
+        ..
+    } = &server.launch
+    else {
+        return Vec::new();
+    };
+    let names = headers.keys().map(String::as_str);
+    names.chain(headers_helper.iter().map(|_| HELPER)).collect()
+}
+
 /// An enabled server of the file.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ServerEntry {
@@ -66,33 +91,28 @@ pub(super) struct ServerEntry {
 impl ServerEntry {
     /// Returns a warning if all users of the gateway are the same user for the server.
     pub(super) fn common_identity(&self) -> Option<String> {
-        let Launch::Http { headers, .. } = &self.server.launch else {
-            return None;
+        let is_credential = |source: &&str| {
+            let mut names = CREDENTIALS.iter().chain([&HELPER]);
+            names.any(|name| source.eq_ignore_ascii_case(name))
         };
         if self.accounts.is_some() {
             return None;
         }
-        let is_credential = |header: &&String| {
-            CREDENTIALS
-                .iter()
-                .any(|name| header.eq_ignore_ascii_case(name))
-        };
-        let (name, header) = (&self.name, headers.keys().find(is_credential)?);
+        let sources = header_sources(&self.server);
+        let source = sources.into_iter().find(is_credential)?;
+        let (name, header) = (&self.name, shown(source));
         Some(format!(
-            "/mcpServers/{name}: the server gets the same header {header:?} for all users of the gateway, so each user has the rights of \
+            "/mcpServers/{name}: the server gets the same {header} for all users of the gateway, so each user has the rights of \
              this credential; add \"accounts\" in /gateway/servers/{name} or, if the data of the server is the same for all users, \"shared\": true"
         ))
     }
 
     /// Returns a warning if others can read the headers on their way to the server.
     pub(super) fn readable_headers(&self) -> Option<String> {
-        let names = self.servers().flat_map(|server| match &server.launch {
-            Launch::Http { headers, .. } => headers.keys().collect(),
-            _ => Vec::new(),
-        });
-        let (name, header) = (&self.name, names.min()?);
+        let source = self.servers().flat_map(header_sources).min()?;
+        let (name, header) = (&self.name, shown(source));
         self.server.is_readable_in_transit().then(|| {
-            format!("/mcpServers/{name}: the header {header:?} is sent without encryption; use https, unless the network is private")
+            format!("/mcpServers/{name}: the {header} is sent without encryption; use https, unless the network is private")
         })
     }
 

@@ -178,11 +178,19 @@ impl AccountSection {
     pub(super) fn server(&self, server: &ServerConfig) -> Result<ServerConfig, InvalidServer> {
         let mut server = server.clone();
         match &mut server.launch {
-            Launch::Http { headers, .. } if self.env.is_empty() && !self.headers.is_empty() => {
+            Launch::Http {
+                headers,
+                headers_helper,
+                ..
+            } if self.env.is_empty() && !self.headers.is_empty() => {
                 headers.clone_from(&self.headers);
+                *headers_helper = None;
             }
-            Launch::Stdio { env, .. } if self.headers.is_empty() && !self.env.is_empty() => {
+            Launch::Stdio { env, env_file, .. }
+                if self.headers.is_empty() && !self.env.is_empty() =>
+            {
                 env.clone_from(&self.env);
+                *env_file = None;
             }
             launch => {
                 let (member, kind) = match launch {

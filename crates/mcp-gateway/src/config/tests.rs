@@ -248,6 +248,12 @@ fn a_header_that_others_can_read_on_the_way_is_a_warning() {
         "{found:?}"
     );
     assert!(!found[0].contains("secret"), "{found:?}");
+    let helper = r#"{},"headersHelper":"get-token""#;
+    let found = warnings("http://192.0.2.2/mcp", helper);
+    assert!(
+        found[0].contains("output of \"headersHelper\" is sent without encryption"),
+        "{found:?}"
+    );
     for (url, headers) in [
         ("https://notes.example.com/mcp", key),
         ("http://127.0.0.1:1/mcp", key),
@@ -311,7 +317,7 @@ fn a_misspelled_key_of_a_server_names_the_nearest_one() {
         ),
         (
             r#"{"command":"a","colour":"red"}"#,
-            "the key \"colour\" is unknown; remove it",
+            "the key \"colour\" is not used; remove it, unless another program reads it (at /mcpServers/a/colour)",
         ),
     ] {
         let error = error(&format!(r#"{{"mcpServers":{{"a":{server}}}}}"#));
