@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use http::HeaderName;
-use mcp_client::{Client, ClientBuilder, Root, Timeouts};
+use mcp_client::{Client, ClientBuilder, Root, Timeouts, Transport};
 use mcp_host::client_tls;
 use mcp_transport_http::{ClientTls, HttpTransport};
 use mcp_transport_stdio::{ChildProcess, Stderr};
@@ -62,7 +62,10 @@ impl Connection {
         let builder = more(builder);
         let client = match &target.server {
             Server::Program(program) => builder.connect(child(program, options)?).await,
-            Server::Http(server) => builder.connect(http(server, options)?).await,
+            Server::Http(server) => match helped(server, options)? {
+                Some(transport) => builder.connect(transport).await,
+                None => builder.connect(http(server, options)?).await,
+            },
         };
         match client {
             Ok(client) => Ok(Self { client }),
@@ -117,6 +120,30 @@ pub(crate) fn child(program: &Program, options: &Options) -> Result<ChildProcess
     Ok(child)
 }
 
+/// Returns a transport that runs the command of the configuration for headers; `None` if the configuration has none.
+pub(crate) fn helped(
+    server: &HttpServer,
+    options: &Options,
+) -> Result<Option<impl Transport + Clone + use<>>, Failure> {
+    let Some(helper) = server.helper.clone() else {
+        return Ok(None);
+    };
+    // Wrong options are reported before the command runs.
+    drop(http(server, options)?);
+    let (server, url, options) = (server.clone(), server.url.to_string(), options.clone());
+    Ok(Some(helper.transport(url, move |headers| {
+        let mut server = server.clone();
+        for (name, value) in headers {
+            hidden::add_value(&format!("${{{name}}}"), &value);
+            let headers = &mut server.headers;
+            headers.retain(|other, _| !other.eq_ignore_ascii_case(&name));
+            headers.insert(name, value);
+        }
+        let transport = http(&server, &options);
+        transport.map_err(|failure| mcp_client::TransportError::new(failure.to_string()))
+    })))
+}
+
 pub(crate) fn http(server: &HttpServer, options: &Options) -> Result<HttpTransport, Failure> {
     if !options.env.is_empty() {
         return Err(Failure::usage(
@@ -152,9 +179,10 @@ pub(crate) fn http(server: &HttpServer, options: &Options) -> Result<HttpTranspo
         false if has_token => {}
         false => transport = transport.authorize(login::stored(server, options)?),
         // Nothing secret is sent, so the connection is as safe as the network.
-        true if headers.is_empty() || options.allow_http => {}
+        true if headers.is_empty() && server.helper.is_none() || options.allow_http => {}
         true => {
-            let names: Vec<&str> = headers.iter().map(|(name, _)| *name).collect();
+            let mut names: Vec<&str> = headers.iter().map(|(name, _)| *name).collect();
+            names.extend(server.helper.as_ref().map(|_| "those of \"headersHelper\""));
             return Err(Failure::usage(format!(
                 "{} does not use TLS, so others can read the headers on the way ({}); use https, or --allow-http if the network is private",
                 target::shown(&server.url),

@@ -303,9 +303,9 @@ fn names_and_files_of_other_hosts_are_found() {
         (&["list", "claude", "tools"], 0, "add"),
         (&["list", "notes"], 0, "add"),
         (&["list", "off"], 0, "is disabled in its file"),
-        (&["list", "off"], 0, "\"colour\" is unknown"),
+        (&["list", "off"], 0, "\"colour\" is not used"),
         (&["list", "off"], 0, "60 is less than a second"),
-        (&["list", "asks"], 1, "${input:key}"),
+        (&["list", "asks"], 1, "MCP_INPUT_KEY"),
         (&["list", "file"], 1, "missing.env"),
         (
             &["list", "127.0.0.1:9/mcp"],

@@ -92,10 +92,13 @@ async fn connect(
                     .map_err(|failure| mcp_client::TransportError::new(failure.to_string()))
             })
         }
-        Server::Http(server) => {
-            let transport = connect::http(server, options)?;
-            Upstream::new(name, move |_: &StderrLog| Ok(transport.clone()))
-        }
+        Server::Http(server) => match connect::helped(server, options)? {
+            Some(transport) => Upstream::new(name, move |_: &StderrLog| Ok(transport.clone())),
+            None => {
+                let transport = connect::http(server, options)?;
+                Upstream::new(name, move |_: &StderrLog| Ok(transport.clone()))
+            }
+        },
     };
     let upstream = upstream
         .negotiation(revision, negotiation)

@@ -1,17 +1,19 @@
 //! The server of a command: a URL, a program, or the name of a configured server.
 
+mod inputs;
+
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
-use mcp_host::{Config, ConfigFormat, Launch, ServerConfig, Variables};
+use mcp_host::{Config, ConfigFormat, HeadersHelper, Launch, ServerConfig, Variables};
 use url::Url;
 
+use self::inputs::input_value;
 use crate::args::{Options, Words};
 use crate::failure::Failure;
 use crate::hidden::{self, HIDDEN};
-use crate::output::{one_line, say};
+use crate::output::say;
 
 /// The commands that take other arguments besides a server.
 const TAKE_WORDS: [&str; 6] = ["call", "complete", "get", "list", "read", "watch"];
@@ -41,6 +43,8 @@ pub(crate) struct HttpServer {
     pub(crate) word: String,
     /// The headers that the configuration sets.
     pub(crate) headers: BTreeMap<String, String>,
+    /// The command of the configuration that writes further headers.
+    pub(crate) helper: Option<HeadersHelper>,
 }
 
 /// A server that is started as a child process.
@@ -133,7 +137,12 @@ impl HttpServer {
             false => "SERVER",
         };
         let word = word.to_owned();
-        Ok(Self { url, word, headers })
+        Ok(Self {
+            url,
+            word,
+            headers,
+            helper: None,
+        })
     }
 }
 
@@ -207,9 +216,10 @@ fn configured(name: &str, words: Option<&[String]>, options: &Options) -> Result
     let folder = std::env::current_dir().unwrap_or_default();
     let mut variables = Variables::new().with_workspace(folder);
     for id in server.inputs() {
-        if let Some(value) = ask_for_input(id)? {
-            variables = variables.with_input(id, value);
-        }
+        let value = input_value(&config.input(name, id));
+        let value =
+            value.map_err(|failure| Failure::usage(format!("{server_words}: {failure}")))?;
+        variables = variables.with_input(id, value);
     }
     let server = read(name, server, &variables)
         .map_err(|failure| Failure::usage(format!("{server_words}: {failure}")))?;
@@ -284,18 +294,6 @@ fn advice(name: &str, words: Option<&[String]>, options: &Options) -> String {
     }
 }
 
-/// Asks for the value of an input at the terminal, without showing it, because most inputs are secrets. `None` if there is no
-/// terminal.
-fn ask_for_input(id: &str) -> Result<Option<String>, Failure> {
-    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
-        return Ok(None);
-    }
-    let value = rpassword::prompt_password(format!("{}: ", one_line(id)));
-    value
-        .map(Some)
-        .map_err(|error| Failure::usage(format!("the value of {id:?} cannot be read: {error}")))
-}
-
 /// Reads the configuration of a server, and shows the command or URL, because the configuration of a downloaded folder can name
 /// any program.
 fn read(name: &str, config: &ServerConfig, variables: &Variables) -> Result<Server, Failure> {
@@ -325,7 +323,10 @@ fn read(name: &str, config: &ServerConfig, variables: &Variables) -> Result<Serv
             folder: cwd.map(PathBuf::from),
         })),
         Launch::Http {
-            url: text, headers, ..
+            url: text,
+            headers,
+            headers_helper: helper,
+            ..
         } => {
             let url = is_url(&text).then(|| Url::parse(&text));
             let url = url.ok_or_else(|| {
@@ -338,7 +339,14 @@ fn read(name: &str, config: &ServerConfig, variables: &Variables) -> Result<Serv
                 .map_err(|error| Failure::usage(format!("URL {:?}: {error}", shown_text(&text))))?;
             hidden::add_url(&url);
             say(&format!("connects to {}", shown(&url)));
-            Ok(Server::Http(HttpServer::new(url, name, headers)?))
+            if let Some(helper) = &helper {
+                say(&format!(
+                    "runs {:?} for the headers of the server",
+                    helper.command()
+                ));
+            }
+            let server = HttpServer::new(url, name, headers)?;
+            Ok(Server::Http(HttpServer { helper, ..server }))
         }
         _ => Err(Failure::usage("this kind of server is not supported")),
     }

@@ -1,0 +1,100 @@
+//! Values of `${input:id}` in a configuration: from an environment variable, or from the user.
+
+use std::io::{self, IsTerminal as _};
+
+use mcp_host::ConfigInput;
+
+use crate::failure::Failure;
+use crate::output::{one_line, say};
+
+/// The beginning of the names of environment variables with values of inputs.
+const PREFIX: &str = "MCP_INPUT_";
+/// How often the user is asked for one of the possible values.
+const MAX_ATTEMPTS: usize = 3;
+
+/// Returns the value of an input: that of its environment variable, or the one that the user enters at the terminal. A secret is not
+/// shown.
+pub(crate) fn input_value(input: &ConfigInput) -> Result<String, Failure> {
+    let name = variable(input.id());
+    let failed = |problem: String| {
+        Failure::usage(format!("the value of the input {:?} {problem}", input.id()))
+    };
+    match std::env::var(&name) {
+        Ok(value) => return Ok(value),
+        Err(std::env::VarError::NotPresent) => {}
+        Err(error) => return Err(failed(format!("cannot be read from {name}: {error}"))),
+    }
+    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+        return Err(failed(format!(
+            "is missing, and there is no terminal to ask for it; set the environment variable {name}"
+        )));
+    }
+    if !input.options().is_empty() {
+        let options: Vec<String> = input
+            .options()
+            .iter()
+            .map(|option| one_line(option))
+            .collect();
+        say(&format!("one of: {}", options.join(", ")));
+    }
+    for _ in 0..MAX_ATTEMPTS {
+        let entered = ask(input).map_err(|error| failed(format!("cannot be read: {error}")))?;
+        let value = match (&*entered, input.default_value()) {
+            ("", Some(default)) => default.to_owned(),
+            _ => entered,
+        };
+        if input.options().is_empty() || input.options().contains(&value) {
+            return Ok(value);
+        }
+        say("this value is not possible");
+    }
+    Err(failed("is not one of the possible values".to_owned()))
+}
+
+fn ask(input: &ConfigInput) -> io::Result<String> {
+    // The text is from the file, and must not look like a prompt of another program.
+    let mut prompt = match input.description() {
+        Some(text) => format!("input {:?}: {}", input.id(), one_line(text)),
+        None => format!("input {:?}", input.id()),
+    };
+    if let Some(default) = input.default_value().filter(|_| !input.is_secret()) {
+        prompt += &format!(" [{}]", one_line(default));
+    }
+    if input.is_secret() {
+        return rpassword::prompt_password(format!("{prompt}: "));
+    }
+    say(&format!("{prompt}:"));
+    let line = io::stdin().lines().next();
+    line.unwrap_or_else(|| Err(io::ErrorKind::UnexpectedEof.into()))
+}
+
+/// Returns the name of the environment variable with the value of an input.
+fn variable(id: &str) -> String {
+    let plain = |c: char| match c.is_ascii_alphanumeric() {
+        true => c.to_ascii_uppercase(),
+        false => '_',
+    };
+    id.chars()
+        .map(plain)
+        .fold(PREFIX.to_owned(), |mut name, c| {
+            name.push(c);
+            name
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_input_has_an_environment_variable() {
+        for (id, name) in [
+            ("key", "MCP_INPUT_KEY"),
+            ("perplexity-key.2", "MCP_INPUT_PERPLEXITY_KEY_2"),
+            ("", "MCP_INPUT_"),
+            ("\u{e9}", "MCP_INPUT__"),
+        ] {
+            assert_eq!(variable(id), name);
+        }
+    }
+}
