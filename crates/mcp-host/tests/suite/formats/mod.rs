@@ -1,5 +1,6 @@
 //! Configuration files as other hosts write them.
 
+mod files;
 mod hosts;
 
 use std::fs;
