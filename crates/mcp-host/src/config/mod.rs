@@ -13,6 +13,7 @@ mod format;
 mod headers_helper;
 mod hosts;
 mod inputs;
+mod locate;
 mod plain_host;
 mod server;
 mod syntax;
