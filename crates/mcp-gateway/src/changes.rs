@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use mcp_client::ChangedList;
 use mcp_jsonrpc::{ErrorObject, RequestId};
-use mcp_protocol::{Delivery, Link, Owner, Session, lock};
+use mcp_protocol::{Delivery, Link, Owner, Principal, Session, lock};
 use mcp_types::{JsonObject, SUBSCRIPTION_ID_KEY, method};
 use serde_json::{Value, json};
 
@@ -136,19 +136,21 @@ impl Changes {
         !lock(&self.subscriptions).open.is_empty()
     }
 
-    /// Notifies all clients of a changed list.
-    pub(crate) fn deliver_list(&self, list: ChangedList) {
+    /// Notifies clients of a changed list: those of one user, or all.
+    pub(crate) fn deliver_list(&self, list: ChangedList, user: Option<&Principal>) {
         let Some(name) = notification(list) else {
             return;
         };
         for session in self.sessions() {
-            if session.announces(name) {
+            let is_of_user = user.is_none() || session.principal() == user;
+            if is_of_user && session.announces(name) {
                 session.notify(name, None, Delivery::Always);
             }
         }
         let subscriptions: Vec<_> = lock(&self.subscriptions).open.values().cloned().collect();
         for subscription in subscriptions {
-            if subscription.lists.contains(name) {
+            let is_of_user = user.is_none() || subscription.client.principal.as_ref() == user;
+            if is_of_user && subscription.lists.contains(name) {
                 subscription.notify(name, JsonObject::new());
             }
         }
@@ -169,7 +171,7 @@ impl Drop for OpenChangeSubscription<'_> {
 
 #[cfg(test)]
 mod tests {
-    use mcp_protocol::{Call, CallError, Closed, Extras, MethodName, Principal};
+    use mcp_protocol::{Call, CallError, Closed, Extras, MethodName};
 
     use super::*;
 

@@ -25,6 +25,10 @@ fn server_of(user: &str) -> ServerBuilder {
             cx.changed(Change::Resource(changed.clone()));
             "changed"
         }))
+        .tool(Tool::new("change_list", |cx: Ctx| {
+            cx.changed(Change::Tools);
+            "changed"
+        }))
         .tool(Tool::new(format!("tool_of_{user}"), || "only for one user"))
         .resource(Resource::new("notes://{user}/all", "notes", {
             move || ResourceContents::text(uri.clone(), format!("notes of {read}"))
@@ -226,5 +230,34 @@ async fn lists_of_a_user_may_be_cached_for_this_user_only() {
         let result = ada.ask(method, params).await;
         let scope = result["result"]["cacheScope"].as_str();
         assert!(scope.is_none_or(|scope| scope == "private"), "{result}");
+    }
+}
+
+#[tokio::test]
+async fn a_changed_list_is_announced_to_the_user_whose_account_has_it() {
+    for server_is_stateless in BOTH {
+        let endpoint = endpoint(upstream(server_is_stateless)).await;
+        let mut subscriptions = Vec::new();
+        for user in ["bob", "ada"] {
+            let AnyPeer::Stateless(client) = AnyPeer::new(&endpoint, Some(user), true).await else {
+                panic!("the client is stateless");
+            };
+            let uris = [format!("notes://{user}/all")];
+            let filter = json!({ "toolsListChanged": true, "resourceSubscriptions": uris });
+            let filter = json!({ "notifications": filter });
+            let mut subscription = client.call(1, "subscriptions/listen", filter).await;
+            subscription.message().await.unwrap();
+            subscriptions.push((client, subscription));
+        }
+        // Bob has received his change before Ada changes a resource, so a message about his list would be her first one.
+        let changes = [
+            ("m__change_list", "notifications/tools/list_changed"),
+            ("m__change", "notifications/resources/updated"),
+        ];
+        for ((client, subscription), (tool, expected)) in subscriptions.iter_mut().zip(changes) {
+            let changed = client.tool(2, tool, json!({})).await;
+            assert_eq!(changed.said().await, "changed");
+            assert_eq!(subscription.message().await.unwrap()["method"], expected);
+        }
     }
 }

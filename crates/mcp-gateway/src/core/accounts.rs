@@ -53,13 +53,13 @@ impl Core {
         {
             let name = &*upstream.name;
             let text = format!(
-                "the server {name:?} has refused the last connection with your account; try again in a second"
+                "the last connection to the server {name:?} with your account has failed; the log of the gateway has the reason; try again in a second"
             );
             return Err(unavailable(name, text));
         }
         upstream
             .transport(Some(client))
-            .map_err(|error| self.not_opened(error))
+            .map_err(|error| self.not_opened(client, error))
     }
 
     /// Records whether a connection for a client could be opened.
@@ -71,10 +71,20 @@ impl Core {
     }
 
     /// Converts the reason why a connection for a client was not opened.
-    pub(super) fn not_opened(&self, error: Error) -> ErrorObject {
+    pub(super) fn not_opened(&self, client: &Owner, error: Error) -> ErrorObject {
+        let server = &*self.upstream.name;
         match error {
             Error::Rejected(reason) if self.upstream.has_accounts() => reason,
-            error => unreachable(&self.upstream.name, &error, &self.failures),
+            error if self.upstream.has_accounts() => {
+                if let Some(omitted) = self.failures.admit(std::time::Instant::now()) {
+                    tracing::warn!(server, %client, %error, omitted, "the server cannot be reached with the account of a user");
+                }
+                let text = format!(
+                    "the server {server:?} cannot be reached with your account; the log of the gateway has the reason"
+                );
+                unavailable(server, text)
+            }
+            error => unreachable(server, &error, &self.failures),
         }
     }
 

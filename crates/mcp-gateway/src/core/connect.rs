@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use mcp_client::{ChangedList, Error, KnownVersion, Negotiation, Revision};
 use mcp_jsonrpc::ErrorObject;
+use mcp_protocol::Principal;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::Core;
@@ -13,6 +14,7 @@ use super::readiness::RESPONSE_TIMEOUT;
 use crate::caller::Routes;
 use crate::changes::notification;
 use crate::connection::{InUse, OnChange, UpstreamConnection, unavailable, unreachable};
+use crate::debounce::Debounce;
 use crate::shared::{Failures, KnownServer, MAX_RECONNECT_WAIT, header_params};
 
 /// Backoff after the first failed attempt. It doubles after each further failure, up to [`MAX_BACKOFF`].
@@ -216,6 +218,23 @@ impl Core {
         })
     }
 
+    /// Returns the callback for lists that have changed for one user, whose account the connection has.
+    pub(super) fn on_change_for(core: Weak<Self>, user: Principal) -> OnChange {
+        let debounce = Arc::<Debounce>::default();
+        Box::new(move |list| {
+            let Some(name) = notification(list) else {
+                return;
+            };
+            let (core, user) = (Weak::clone(&core), user.clone());
+            debounce.run(name, move || {
+                if let Some(core) = core.upgrade() {
+                    core.changes.deliver_list(list, Some(&user));
+                }
+                std::future::ready(())
+            });
+        })
+    }
+
     /// Reads the parts of a changed list that the gateway needs, and then notifies the clients of the change.
     async fn refresh(&self, list: ChangedList) {
         if let Some(connection) = self.shared.in_use() {
@@ -230,7 +249,7 @@ impl Core {
                 _ => {}
             }
         }
-        self.changes.deliver_list(list);
+        self.changes.deliver_list(list, None);
     }
 
     /// Lists the tools again, without the cache of the client.

@@ -329,9 +329,11 @@ impl Core {
             Ok(permit) => permit,
             Err(lease) => return Ok(lease),
         };
-        // What the account of a user can list is nothing to other users.
-        let is_common = !self.upstream.has_accounts();
-        let on_change = is_common.then(|| Self::on_change(Arc::downgrade(self)));
+        let core = Arc::downgrade(self);
+        let on_change = match client.principal.clone() {
+            Some(user) if self.upstream.has_accounts() => Self::on_change_for(core, user),
+            _ => Self::on_change(core),
+        };
         let routes = Routes::new(None);
         let connecting = Connecting {
             client,
@@ -339,7 +341,7 @@ impl Core {
             permit,
         };
         let connection = self
-            .open(connecting, identity, newest, routes, on_change)
+            .open(connecting, identity, newest, routes, Some(on_change))
             .await?;
         let Some(key) = key else {
             return Ok(Lease {
@@ -387,7 +389,7 @@ impl Core {
             true => self.record_opened(connecting.client, opened.is_err()),
             false => (self.shared.is_failing).store(opened.is_err(), Ordering::Release),
         }
-        opened.map_err(|error| self.not_opened(error))
+        opened.map_err(|error| self.not_opened(connecting.client, error))
     }
 }
 

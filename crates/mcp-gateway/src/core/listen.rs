@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 
 use super::Core;
 use crate::changes::{ChangeSubscription, Changes, notification};
+use crate::connection::UpstreamConnection;
 use crate::watched::WatchPermit;
 
 /// Maximum number of resources of one subscription or session.
@@ -28,8 +29,11 @@ pub(crate) trait ChangeSource: Send + Sync {
     /// Returns the clients that receive changes.
     fn changes(&self) -> &Changes;
 
-    /// Connects, so that changes of lists arrive.
-    fn prepare(&self) -> impl Future<Output = Result<(), ErrorObject>> + Send;
+    /// Connects for a client, so that changes of lists arrive. Returns the connections that the caller keeps open.
+    fn prepare(
+        &self,
+        client: &Owner,
+    ) -> impl Future<Output = Result<Vec<Arc<UpstreamConnection>>, ErrorObject>> + Send;
 
     /// Subscribes to a resource for the client of a request. All subscriptions of the request share `turns`. The returned future
     /// calls `deliver` with each change. It completes when no server has the resource any more.
@@ -50,8 +54,12 @@ impl ChangeSource for Arc<Core> {
         &self.changes
     }
 
-    async fn prepare(&self) -> Result<(), ErrorObject> {
-        self.shared().await.map(drop)
+    async fn prepare(&self, client: &Owner) -> Result<Vec<Arc<UpstreamConnection>>, ErrorObject> {
+        if self.upstream.has_accounts() {
+            let lease = self.lease_for(client).await?;
+            return Ok(vec![Arc::clone(&lease.connection)]);
+        }
+        self.shared().await.map(|_| Vec::new())
     }
 
     async fn watch(
@@ -101,8 +109,8 @@ pub(crate) async fn listen(
     let uris: Vec<Arc<str>> = uris.into_iter().map(Arc::from).collect();
     let open = source.changes().open(&subscription)?;
     let counted = source.changes().watched.reserve(&context.owner(), &uris)?;
-    // Changes of lists arrive on the shared connection.
-    source.prepare().await?;
+    // Changes of lists arrive on the shared connection, or on that of the user.
+    let _connections = source.prepare(&context.owner()).await?;
     let (_watches, watched) = watch_all(&source, uris, &context, &subscription).await;
     if !watched.is_empty() {
         let watched = watched.iter().map(|uri| uri.to_string());

@@ -141,7 +141,7 @@ impl State {
             ChangedList::Prompts,
             ChangedList::Resources,
         ] {
-            self.changes.deliver_list(list);
+            self.changes.deliver_list(list, None);
         }
     }
 }

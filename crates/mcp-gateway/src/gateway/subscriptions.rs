@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{BoxFuture, RequestContext};
+use mcp_protocol::{BoxFuture, Owner, RequestContext};
 use tokio::sync::{Mutex, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -12,6 +12,7 @@ use super::access::ItemKind;
 use super::state::State;
 use crate::catalog::UriSource;
 use crate::changes::Changes;
+use crate::connection::UpstreamConnection;
 use crate::core::{ChangeSource, Core};
 
 impl ChangeSource for Arc<State> {
@@ -20,15 +21,24 @@ impl ChangeSource for Arc<State> {
     }
 
     /// Connects to all servers at the same time. A server that cannot be reached does not affect the other servers.
-    async fn prepare(&self) -> Result<(), ErrorObject> {
+    async fn prepare(&self, client: &Owner) -> Result<Vec<Arc<UpstreamConnection>>, ErrorObject> {
         let mut connecting = JoinSet::new();
         for mount in self.mounts().iter() {
             let Some(proxy) = mount.proxy() else { continue };
-            let limit = self.settings().list_timeout;
-            connecting.spawn(async move { timeout(limit, proxy.0.keep_shared()).await.is_ok() });
+            let (limit, client) = (self.settings().list_timeout, client.clone());
+            connecting.spawn(async move {
+                let connected = async {
+                    if proxy.0.upstream.has_accounts() {
+                        // A user without an account receives nothing of this server.
+                        return proxy.0.prepare(&client).await.unwrap_or_default();
+                    }
+                    proxy.0.keep_shared().await;
+                    Vec::new()
+                };
+                timeout(limit, connected).await.unwrap_or_default()
+            });
         }
-        connecting.join_all().await;
-        Ok(())
+        Ok(connecting.join_all().await.into_iter().flatten().collect())
     }
 
     async fn watch(

@@ -41,18 +41,20 @@ fn the_headers_of_an_account_replace_all_headers_of_the_server() {
 
 #[test]
 fn a_variable_of_an_account_belongs_to_the_program_of_its_user() {
-    let server = r#"{"command":"cargo","env":{"TOKEN":"own","LEVEL":"1"}}"#;
+    let server = r#"{"command":"cargo","env":{"TOKEN":"own","LEVEL":"1"},"envFile":"own.env"}"#;
     let accounts = r#"{"accounts":{"ada":{"env":{"TOKEN":"of ada"}}}}"#;
     let config = GatewayConfig::parse(&with_notes(server, AUTH, accounts)).unwrap();
-    let config = config.resolve(&Variables::new()).unwrap();
     let env = |server: &ServerConfig| match &server.launch {
-        Launch::Stdio { env, .. } => format!("{env:?}"),
+        Launch::Stdio { env, env_file, .. } => format!("{env:?} {env_file:?}"),
         launch => panic!("{launch:?}"),
     };
     let entry = &config.servers["notes"];
     let accounts = entry.accounts.as_ref().unwrap();
-    assert_eq!(env(&accounts["ada"]), r#"{"TOKEN": "of ada"}"#);
-    assert_eq!(env(&entry.server), r#"{"LEVEL": "1", "TOKEN": "own"}"#);
+    assert_eq!(env(&accounts["ada"]), r#"{"TOKEN": "of ada"} None"#);
+    assert_eq!(
+        env(&entry.server),
+        r#"{"LEVEL": "1", "TOKEN": "own"} Some("own.env")"#
+    );
 }
 
 #[test]
@@ -203,4 +205,18 @@ fn no_error_about_an_account_has_a_name_that_can_be_a_credential() {
         assert!(!error.contains("SECRET"), "{error}");
         assert!(error.contains("/gateway/servers/notes/accounts"), "{error}");
     }
+}
+
+#[test]
+fn the_command_that_writes_headers_is_not_run_for_the_account_of_a_user() {
+    let server = r#"{"url":"https://notes.example.com/mcp","headersHelper":"print-own-token"}"#;
+    let accounts = r#"{"accounts":{"ada":{"headers":{"authorization":"of ada"}}}}"#;
+    let config = GatewayConfig::parse(&with_notes(server, AUTH, accounts)).unwrap();
+    let entry = &config.servers["notes"];
+    let has_helper = |server: &ServerConfig| match &server.launch {
+        Launch::Http { headers_helper, .. } => headers_helper.is_some(),
+        launch => panic!("{launch:?}"),
+    };
+    let accounts = entry.accounts.as_ref().unwrap();
+    assert!(has_helper(&entry.server) && !has_helper(&accounts["ada"]));
 }
