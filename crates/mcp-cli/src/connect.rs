@@ -62,7 +62,7 @@ impl Connection {
         let builder = more(builder);
         let client = match &target.server {
             Server::Program(program) => builder.connect(child(program, options)?).await,
-            Server::Http(server) => match helped(server, options)? {
+            Server::Http(server) => match helped(server.clone(), options.clone())? {
                 Some(transport) => builder.connect(transport).await,
                 None => builder.connect(http(server, options)?).await,
             },
@@ -122,15 +122,15 @@ pub(crate) fn child(program: &Program, options: &Options) -> Result<ChildProcess
 
 /// Returns a transport that runs the command of the configuration for headers; `None` if the configuration has none.
 pub(crate) fn helped(
-    server: &HttpServer,
-    options: &Options,
-) -> Result<Option<impl Transport + Clone + use<>>, Failure> {
+    server: HttpServer,
+    options: Options,
+) -> Result<Option<impl Transport + Clone>, Failure> {
     let Some(helper) = server.helper.clone() else {
         return Ok(None);
     };
     // Wrong options are reported before the command runs.
-    drop(http(server, options)?);
-    let (server, url, options) = (server.clone(), server.url.to_string(), options.clone());
+    drop(http(&server, &options)?);
+    let url = server.url.to_string();
     Ok(Some(helper.transport(url, move |headers| {
         let mut server = server.clone();
         for (name, value) in headers {

@@ -1,5 +1,6 @@
 //! One connection to the upstream server, and the calls that run on it.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,6 +10,7 @@ use std::time::Duration;
 use mcp_client::{ChangedList, Client, Error, Negotiation, Revision, TransportError};
 use mcp_host::without_setting_names;
 use mcp_jsonrpc::{ErrorObject, Notification, Request};
+use mcp_protocol::http_headers::HeaderParams;
 use mcp_protocol::{
     BoxFuture, Call, CallError, Closed, Connection, Delivery, Exchange, Extras, ForwardInbound,
     Inbound, Link, MethodName, Reply, StatelessRequest, Transport, gate, http_headers, lock,
@@ -19,12 +21,14 @@ use tokio::time::{Instant, timeout};
 
 use crate::caller::Routes;
 use crate::pool::Permit;
-use crate::shared::KnownParams;
-use crate::upstream::Upstream;
+use crate::upstream::{Upstream, unavailable};
 use mcp_protocol::LogLimit;
 
 /// The client that a connection declares to the upstream server.
 pub(crate) type Identity = (Implementation, ClientCapabilities);
+
+/// The parameters of tools that HTTP headers repeat, by the names of the tools.
+pub(crate) type KnownParams = HashMap<String, Arc<HeaderParams>>;
 
 /// Called with the list that changed at the server.
 pub(crate) type OnChange = Box<dyn Fn(ChangedList) + Send + Sync>;
@@ -320,11 +324,6 @@ pub(crate) fn unreachable(server: &str, error: &Error, log: &LogLimit) -> ErrorO
     let text =
         format!("the server {server:?} cannot be reached; the log of the gateway has the reason");
     unavailable(server, text)
-}
-
-/// Creates the error for an upstream server that cannot be used.
-pub(crate) fn unavailable(server: &str, text: String) -> ErrorObject {
-    ErrorObject::internal(text).with_data(serde_json::json!({ "upstream": server }))
 }
 
 /// Waits until a deadline for the response of a call.

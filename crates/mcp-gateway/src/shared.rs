@@ -12,7 +12,7 @@ use mcp_types::v2026_07_28::TASKS_EXTENSION;
 use tokio::time::Instant;
 
 use crate::catalog::Catalog;
-use crate::connection::{InUse, UpstreamConnection};
+use crate::connection::{InUse, KnownParams, UpstreamConnection};
 
 /// The shared connection. If it has ended, it is opened again when a request needs it.
 pub(crate) struct SharedConnection {
@@ -35,9 +35,6 @@ pub(crate) struct Failures {
     pub(crate) in_row: u32,
     pub(crate) not_before: Option<Instant>,
 }
-
-/// The parameters of tools that HTTP headers repeat, by the names of the tools.
-pub(crate) type KnownParams = HashMap<String, Arc<HeaderParams>>;
 
 /// The properties of the server, from the last connection.
 pub(crate) struct KnownServer {

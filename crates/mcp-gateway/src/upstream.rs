@@ -10,8 +10,12 @@ use mcp_host::{Connector, StderrLog};
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{Owner, Principal, Transport};
 
-use crate::connection::unavailable;
 use crate::parked::Cluster;
+
+/// Creates the error for an upstream server that cannot be used.
+pub(crate) fn unavailable(server: &str, text: String) -> ErrorObject {
+    ErrorObject::internal(text).with_data(serde_json::json!({ "upstream": server }))
+}
 
 /// Creates the transport of a connection for one user.
 type UserConnector =

@@ -92,7 +92,7 @@ async fn connect(
                     .map_err(|failure| mcp_client::TransportError::new(failure.to_string()))
             })
         }
-        Server::Http(server) => match connect::helped(server, options)? {
+        Server::Http(server) => match connect::helped(server.clone(), options.clone())? {
             Some(transport) => Upstream::new(name, move |_: &StderrLog| Ok(transport.clone())),
             None => {
                 let transport = connect::http(server, options)?;

@@ -19,8 +19,8 @@ use tokio::net::TcpListener;
 use tower_http::cors::{AllowHeaders, CorsLayer};
 use tower_layer::Layer as _;
 
+use super::health::{CheckReady, Health};
 use crate::failure::Failure;
-use crate::health::{CheckReady, Health};
 use crate::output;
 
 /// The issuer of the tokens that a configuration has. It is the same in all processes of a cluster.

@@ -4,6 +4,7 @@ mod bridge;
 mod call;
 mod contents;
 mod doctor;
+mod health;
 mod http;
 pub(crate) mod inspect;
 mod list;

@@ -11,8 +11,8 @@ use mcp_protocol::{InvalidServer, Transport, TransportError};
 use super::auth::AuthSection;
 use super::file::ServerSection;
 use crate::catalog::Transform;
-use crate::connection::unavailable;
 use crate::gateway::{Gateway, Mount};
+use crate::upstream::unavailable;
 use crate::upstream::{DEFAULT_CALL_TIMEOUT, Sharing, Upstream};
 
 /// The connector of a server. All its connections over HTTP share a client.

@@ -13,9 +13,10 @@ use super::Core;
 use super::readiness::RESPONSE_TIMEOUT;
 use crate::caller::Routes;
 use crate::changes::notification;
-use crate::connection::{InUse, OnChange, UpstreamConnection, unavailable, unreachable};
+use crate::connection::{InUse, OnChange, UpstreamConnection, unreachable};
 use crate::debounce::Debounce;
 use crate::shared::{Failures, KnownServer, MAX_RECONNECT_WAIT, header_params};
+use crate::upstream::unavailable;
 
 /// Backoff after the first failed attempt. It doubles after each further failure, up to [`MAX_BACKOFF`].
 const INITIAL_BACKOFF: Duration = Duration::from_millis(100);

@@ -18,7 +18,6 @@ use mcp_client::Error;
 use mcp_protocol::Session;
 use tokio::sync::watch;
 
-use self::accounts::AccountFailures;
 pub(crate) use self::listen::{ChangeSource, check_uri, check_uris, listen, unsubscribe};
 pub(crate) use self::lists::ListPage;
 use self::readiness::Readiness;
@@ -29,7 +28,7 @@ use crate::changes::Changes;
 use crate::connection::UpstreamConnection;
 use crate::debounce::Debounce;
 use crate::parked::ParkedCalls;
-use crate::pool::{Capacity, Pool, SessionConnection, SessionConnections};
+use crate::pool::{AccountFailures, Capacity, Pool, SessionConnection, SessionConnections};
 use crate::repair::Repairs;
 use crate::shared::SharedConnection;
 use crate::upstream::Upstream;

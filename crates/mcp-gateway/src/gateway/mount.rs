@@ -14,12 +14,12 @@ use super::access::{Item, ItemKind};
 use super::state::State;
 use crate::catalog::{Catalog, Transform};
 use crate::changes::Changes;
-use crate::connection::unavailable;
 use crate::core::Core;
 use crate::parked::Cluster;
 use crate::proxy::Proxy;
 use crate::shared::MAX_RECONNECT_WAIT;
 use crate::upstream::Upstream;
+use crate::upstream::unavailable;
 
 /// Maximum length of the name of a mount. A name that is too long is shortened, and gets a hash after the prefix.
 const MAX_NAME: usize = 32;

@@ -1,6 +1,7 @@
 //! Connections to a server. A session-based server has one connection for each session of a client, and further connections for the requests of
 //! stateless clients. A stateless server that is a program, or that has accounts of users, has one connection for each principal.
 
+mod account_failures;
 mod capacity;
 mod sessions;
 
@@ -12,6 +13,7 @@ use std::time::Duration;
 use mcp_protocol::{Owner, Principal, lock};
 use tokio::time::{Instant, sleep};
 
+pub(crate) use self::account_failures::AccountFailures;
 pub(crate) use self::capacity::{Capacity, Permit};
 pub(crate) use self::sessions::{ChosenLevel, SessionConnection, SessionConnections};
 

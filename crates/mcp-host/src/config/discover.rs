@@ -4,10 +4,10 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::hosts::{ConfigFormat, HOSTS, Place};
+use super::hosts::{ConfigFormat, FileFolder, HOSTS};
 use super::{Config, ConfigFile};
 
-/// The folders of [`Place::Applications`]: the variable that replaces a folder, and the folder in that of the user.
+/// The folders of [`FileFolder::Applications`]: the variable that replaces a folder, and the folder in that of the user.
 const APPLICATIONS: [(&str, &str); 3] = [
     ("XDG_CONFIG_HOME", ".config"),
     ("", "Library/Application Support"),
@@ -59,17 +59,17 @@ fn known_files(
     for host in HOSTS {
         for (place, file) in host.files {
             match place {
-                Place::Project => project.push((folder.join(file), host.format, true)),
-                Place::Home => user.extend(
+                FileFolder::Project => project.push((folder.join(file), host.format, true)),
+                FileFolder::Home => user.extend(
                     home.as_ref()
                         .map(|home| (home.join(file), host.format, false)),
                 ),
-                Place::Variable(name, default) => {
+                FileFolder::Variable(name, default) => {
                     user.extend(
                         below(name, default).map(|base| (base.join(file), host.format, false)),
                     );
                 }
-                Place::Applications => {
+                FileFolder::Applications => {
                     user.extend(APPLICATIONS.iter().filter_map(|(name, default)| {
                         Some((below(name, default)?.join(file), host.format, false))
                     }))

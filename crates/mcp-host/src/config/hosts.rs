@@ -23,7 +23,7 @@ pub enum ConfigFormat {
 /// A host and its configuration files.
 pub(super) struct KnownHost {
     pub(super) name: &'static str,
-    pub(super) files: &'static [(Place, &'static str)],
+    pub(super) files: &'static [(FileFolder, &'static str)],
     pub(super) format: ConfigFormat,
     /// The names of the members that lead from the root of a file to the list of servers.
     pub(super) list: &'static [&'static str],
@@ -34,7 +34,7 @@ pub(super) struct KnownHost {
 
 /// The folder of a file.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Place {
+pub(super) enum FileFolder {
     /// The opened folder.
     Project,
     /// The folder of the user.
@@ -63,7 +63,7 @@ pub(super) enum References {
 const SERVERS: &[&str] = &["mcpServers"];
 
 /// A host whose files are JSON with servers below `mcpServers`.
-const fn plain(name: &'static str, files: &'static [(Place, &'static str)]) -> KnownHost {
+const fn plain(name: &'static str, files: &'static [(FileFolder, &'static str)]) -> KnownHost {
     KnownHost {
         name,
         files,
@@ -77,7 +77,7 @@ const fn plain(name: &'static str, files: &'static [(Place, &'static str)]) -> K
 /// A host whose list of servers has another place.
 const fn listed(
     name: &'static str,
-    files: &'static [(Place, &'static str)],
+    files: &'static [(FileFolder, &'static str)],
     list: &'static [&'static str],
 ) -> KnownHost {
     KnownHost {
@@ -89,12 +89,15 @@ const fn listed(
 /// All known hosts. The order is that in which their files are read. For a file with an unknown path, the first host with its
 /// format and its list counts.
 pub(super) const HOSTS: &[KnownHost] = &[
-    plain("SEP-2633", &[(Place::Project, "mcp.json")]),
+    plain("SEP-2633", &[(FileFolder::Project, "mcp.json")]),
     plain(
         "Claude Code",
         &[
-            (Place::Project, ".mcp.json"),
-            (Place::Variable("CLAUDE_CONFIG_DIR", ""), ".claude.json"),
+            (FileFolder::Project, ".mcp.json"),
+            (
+                FileFolder::Variable("CLAUDE_CONFIG_DIR", ""),
+                ".claude.json",
+            ),
         ],
     ),
     KnownHost {
@@ -102,8 +105,8 @@ pub(super) const HOSTS: &[KnownHost] = &[
         ..listed(
             "VS Code",
             &[
-                (Place::Project, ".vscode/mcp.json"),
-                (Place::Applications, "Code/User/mcp.json"),
+                (FileFolder::Project, ".vscode/mcp.json"),
+                (FileFolder::Applications, "Code/User/mcp.json"),
             ],
             &["servers"],
         )
@@ -111,8 +114,8 @@ pub(super) const HOSTS: &[KnownHost] = &[
     plain(
         "Cursor",
         &[
-            (Place::Project, ".cursor/mcp.json"),
-            (Place::Home, ".cursor/mcp.json"),
+            (FileFolder::Project, ".cursor/mcp.json"),
+            (FileFolder::Home, ".cursor/mcp.json"),
         ],
     ),
     KnownHost {
@@ -121,8 +124,8 @@ pub(super) const HOSTS: &[KnownHost] = &[
         ..plain(
             "Gemini CLI",
             &[
-                (Place::Project, ".gemini/settings.json"),
-                (Place::Home, ".gemini/settings.json"),
+                (FileFolder::Project, ".gemini/settings.json"),
+                (FileFolder::Home, ".gemini/settings.json"),
             ],
         )
     },
@@ -132,8 +135,8 @@ pub(super) const HOSTS: &[KnownHost] = &[
         ..listed(
             "Codex",
             &[
-                (Place::Project, ".codex/config.toml"),
-                (Place::Variable("CODEX_HOME", ".codex"), "config.toml"),
+                (FileFolder::Project, ".codex/config.toml"),
+                (FileFolder::Variable("CODEX_HOME", ".codex"), "config.toml"),
             ],
             &["mcp_servers"],
         )
@@ -142,14 +145,14 @@ pub(super) const HOSTS: &[KnownHost] = &[
     listed(
         "Zed",
         &[
-            (Place::Project, ".zed/settings.json"),
-            (Place::Applications, "zed/settings.json"),
+            (FileFolder::Project, ".zed/settings.json"),
+            (FileFolder::Applications, "zed/settings.json"),
         ],
         &["context_servers"],
     ),
     listed(
         "Amp",
-        &[(Place::Applications, "amp/settings.json")],
+        &[(FileFolder::Applications, "amp/settings.json")],
         &["amp.mcpServers"],
     ),
     listed("VS Code settings", &[], &["mcp.servers"]),
@@ -159,10 +162,10 @@ pub(super) const HOSTS: &[KnownHost] = &[
         ..listed(
             "opencode",
             &[
-                (Place::Project, "opencode.json"),
-                (Place::Project, "opencode.jsonc"),
-                (Place::Applications, "opencode/opencode.json"),
-                (Place::Applications, "opencode/opencode.jsonc"),
+                (FileFolder::Project, "opencode.json"),
+                (FileFolder::Project, "opencode.jsonc"),
+                (FileFolder::Applications, "opencode/opencode.json"),
+                (FileFolder::Applications, "opencode/opencode.jsonc"),
             ],
             &["mcp"],
         )
@@ -173,9 +176,9 @@ pub(super) const HOSTS: &[KnownHost] = &[
         ..listed(
             "Crush",
             &[
-                (Place::Project, ".crush.json"),
-                (Place::Project, "crush.json"),
-                (Place::Applications, "crush/crush.json"),
+                (FileFolder::Project, ".crush.json"),
+                (FileFolder::Project, "crush.json"),
+                (FileFolder::Applications, "crush/crush.json"),
             ],
             &["mcp"],
         )
@@ -183,32 +186,38 @@ pub(super) const HOSTS: &[KnownHost] = &[
     plain(
         "Kiro",
         &[
-            (Place::Project, ".kiro/settings/mcp.json"),
-            (Place::Home, ".kiro/settings/mcp.json"),
+            (FileFolder::Project, ".kiro/settings/mcp.json"),
+            (FileFolder::Home, ".kiro/settings/mcp.json"),
         ],
     ),
     plain(
         "Windsurf",
-        &[(Place::Home, ".codeium/windsurf/mcp_config.json")],
+        &[(FileFolder::Home, ".codeium/windsurf/mcp_config.json")],
     ),
-    plain("Copilot CLI", &[(Place::Home, ".copilot/mcp-config.json")]),
+    plain(
+        "Copilot CLI",
+        &[(FileFolder::Home, ".copilot/mcp-config.json")],
+    ),
     plain(
         "LM Studio",
         &[
-            (Place::Home, ".lmstudio/mcp.json"),
-            (Place::Home, ".cache/lm-studio/mcp.json"),
+            (FileFolder::Home, ".lmstudio/mcp.json"),
+            (FileFolder::Home, ".cache/lm-studio/mcp.json"),
         ],
     ),
     plain(
         "Claude Desktop",
-        &[(Place::Applications, "Claude/claude_desktop_config.json")],
+        &[(
+            FileFolder::Applications,
+            "Claude/claude_desktop_config.json",
+        )],
     ),
     KnownHost {
         has_seconds: true,
         ..plain(
             "Cline",
             &[(
-                Place::Applications,
+                FileFolder::Applications,
                 "Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
             )],
         )
@@ -219,8 +228,8 @@ pub(super) const HOSTS: &[KnownHost] = &[
         ..listed(
             "Goose",
             &[
-                (Place::Applications, "goose/config.yaml"),
-                (Place::Applications, "Block/goose/config/config.yaml"),
+                (FileFolder::Applications, "goose/config.yaml"),
+                (FileFolder::Applications, "Block/goose/config/config.yaml"),
             ],
             &["extensions"],
         )
@@ -228,7 +237,7 @@ pub(super) const HOSTS: &[KnownHost] = &[
     KnownHost {
         format: ConfigFormat::Yaml,
         references: References::Templates,
-        ..plain("Continue", &[(Place::Home, ".continue/config.yaml")])
+        ..plain("Continue", &[(FileFolder::Home, ".continue/config.yaml")])
     },
 ];
 

@@ -9,8 +9,8 @@ use tokio::time::{Instant, timeout_at};
 
 use super::super::mount::MountedServer;
 use super::kind::{ListKind, MAX_LIST_BYTES};
-use crate::connection::unavailable;
 use crate::core::ListPage;
+use crate::upstream::unavailable;
 
 /// A request for pages of one server.
 pub(super) struct PageRequest {

@@ -1,7 +1,5 @@
 //! The server of a command: a URL, a program, or the name of a configured server.
 
-mod inputs;
-
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,10 +7,10 @@ use std::path::{Path, PathBuf};
 use mcp_host::{Config, ConfigFormat, HeadersHelper, Launch, ServerConfig, Variables};
 use url::Url;
 
-use self::inputs::input_value;
 use crate::args::{Options, Words};
 use crate::failure::Failure;
 use crate::hidden::{self, HIDDEN};
+use crate::inputs::input_value;
 use crate::output::say;
 
 /// The commands that take other arguments besides a server.
