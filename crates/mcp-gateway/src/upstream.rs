@@ -171,6 +171,8 @@ impl Upstream {
     /// [`sharing`](Self::sharing) has no effect. The connector of [`new`](Self::new) remains for the gateway itself: it finds out what the
     /// server offers, checks whether the server responds, and learns of changed lists.
     ///
+    /// Pass the [`StderrLog`] to the child process, if the server is a program: errors of the connection contain its last lines.
+    ///
     /// The function is called for each connection, which can remain open for as long as it is used. If credentials expire, create an
     /// `HttpTransport` with an `Authorize`, which is asked for each request. With [`Error::Rejected`], the function returns the error
     /// that the client receives, for example because the user has no account. The client does not see other errors; they are logged.
@@ -202,7 +204,8 @@ impl Upstream {
             (Some(connect), Some(client)) => {
                 let user = client.principal.as_ref();
                 let user = user.ok_or_else(|| Error::Rejected(self.unknown_user()))?;
-                connect(user, &self.stderr)
+                // Separate, because errors contain the last lines.
+                connect(user, &StderrLog::default())
             }
             _ => Ok(self.connector.transport(&self.stderr)?),
         }

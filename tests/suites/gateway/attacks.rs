@@ -126,7 +126,7 @@ async fn an_input_request_without_a_response_ends_its_call() {
     let late = answer_of(&required["result"]["requestState"], "late");
     let params = peer.params(late);
     peer.wire.request("tools/call", params).await;
-    says(&peer.wire.recv_patiently().await, "too old");
+    says(&peer.wire.recv_patiently().await, "has expired");
 }
 
 #[tokio::test]

@@ -317,7 +317,10 @@ impl Core {
         key: Option<Key>,
         is_exclusive: bool,
     ) -> Result<Lease, ErrorObject> {
-        let transport = self.transport_for(client)?;
+        // A client without an account must not close the connections of others.
+        let with_account = self.upstream.has_accounts();
+        let with_account = with_account.then(|| self.transport_for(client));
+        let with_account = with_account.transpose()?;
         self.release_shared().await;
         let newest = match identity {
             Some(_) => Revision::LATEST_WITH_SESSIONS,
@@ -335,6 +338,10 @@ impl Core {
             _ => Self::on_change(core),
         };
         let routes = Routes::new(None);
+        let transport = match with_account {
+            Some(transport) => transport,
+            None => self.transport_for(client)?,
+        };
         let connecting = Connecting {
             client,
             transport,
