@@ -183,10 +183,11 @@ impl Host {
     /// Returns the server of the tool with this name, and the tool.
     pub(crate) fn find_tool(&self, name: &str) -> Option<(SupervisedClient, Arc<Tool>)> {
         let servers = self.0.read();
-        let found = servers
-            .values()
-            .find_map(|server| server.tool(name).map(|tool| (server.client.clone(), tool)));
-        found
+        let mut servers = servers.values();
+        servers.find_map(|server| {
+            let tool = server.tool(name)?;
+            Some((server.client.clone(), tool))
+        })
     }
 
     /// Returns the error for a name that no tool has. If the name has the prefix of a server that is not connected, the error
