@@ -117,7 +117,7 @@ impl GatewayConfig {
         // The error of the syntax has a line.
         mcp_jsonrpc::decode_document::<IgnoredAny>(text)
             .map_err(|error| invalid(error.to_string()))?;
-        // Otherwise, the last of several members with one name would decide who has which account.
+        // A repeated user would have the account that is written last.
         mcp_jsonrpc::check_unique_members(text).map_err(|error| invalid(error.to_string()))?;
         let file: File =
             decode_owned(text).map_err(|error| invalid(with_hint(&error.to_string())))?;
@@ -373,7 +373,7 @@ impl GatewayConfig {
             // Changed filters also hold for the former server, until the new one is connected.
             let is_adjusted = entry.adjust(namespace, gateway)
                 && earlier.is_some_and(|earlier| entry.connects_like(earlier));
-            // A user who has no account any more must not be served, also if the new server cannot be reached.
+            // The gateway must stop serving a user whose account was removed, even while the new server cannot be reached.
             if earlier.is_some_and(|earlier| earlier.accounts != entry.accounts) {
                 gateway.unmount(namespace);
             }

@@ -88,17 +88,21 @@ mod tests {
     #[test]
     fn files_of_the_folder_come_before_those_of_the_user() {
         let home = |name: &str| (name == "HOME").then(|| "/home/a".into());
-        let files = known_files(Path::new("/work"), home);
+        let files = known_files(Path::new("/project"), home);
         let first_of_user = files.iter().position(|(_, _, is_project)| !is_project);
         let (project, user) = files.split_at(first_of_user.unwrap());
-        assert!(project.iter().all(|(path, ..)| path.starts_with("/work")));
+        assert!(
+            project
+                .iter()
+                .all(|(path, ..)| path.starts_with("/project"))
+        );
         assert!(user.iter().all(|(path, ..)| path.starts_with("/home/a")));
         let has = |path: &str| files.iter().any(|(known, ..)| known == Path::new(path));
-        assert!(has("/work/.vscode/mcp.json") && has("/home/a/.claude.json"));
+        assert!(has("/project/.vscode/mcp.json") && has("/home/a/.claude.json"));
         assert!(has("/home/a/.codex/config.toml") && has("/home/a/.config/goose/config.yaml"));
         // Without a folder of the user.
         assert!(
-            known_files(Path::new("/work"), |_| None)
+            known_files(Path::new("/project"), |_| None)
                 .iter()
                 .all(|(_, _, is_project)| *is_project)
         );
@@ -116,7 +120,7 @@ mod tests {
             };
             Some(value.into())
         };
-        let files = known_files(Path::new("/work"), variable);
+        let files = known_files(Path::new("/project"), variable);
         let has = |path: &str| files.iter().any(|(known, ..)| known == Path::new(path));
         assert!(has("/c/.claude.json") && !has("/home/a/.claude.json"));
         assert!(has("/home/a/.codex/config.toml"));

@@ -16,7 +16,7 @@ use crate::text_file::without_mark;
 const MAX_DIFFERENCES: usize = 2;
 
 /// The servers of a file.
-pub(super) struct Found {
+pub(super) struct ConfigContent {
     /// The host whose files have this shape.
     pub(super) host: &'static KnownHost,
     /// Whether the file has a list of servers.
@@ -71,7 +71,7 @@ impl ConfigFormat {
         text: &str,
         path: Option<&Path>,
         folder: &Path,
-    ) -> Result<Found, ConfigError> {
+    ) -> Result<ConfigContent, ConfigError> {
         let Value::Object(mut root) = syntax::parse(without_mark(text), self)? else {
             return Err(syntax::error("the file must contain an object"));
         };
@@ -82,7 +82,7 @@ impl ConfigFormat {
         });
         let inputs = root.shift_remove("inputs");
         let inputs = inputs.or_else(|| Some(root.get_mut("mcp")?.get_mut("inputs")?.take()));
-        let mut found = Found {
+        let mut found = ConfigContent {
             host: list.as_ref().map_or(&HOSTS[0], |(host, _)| host),
             has_list: list.is_some() || own.is_some(),
             servers: Vec::new(),
@@ -123,7 +123,7 @@ impl ConfigFormat {
     }
 }
 
-impl Found {
+impl ConfigContent {
     /// Adds the servers of the list that these members lead to. A list with an item for each server has their names in the items.
     fn add(&mut self, list: &[&str], servers: Value) -> Result<(), ConfigError> {
         let pointer: String = list.iter().map(|member| pointer_to(member)).collect();

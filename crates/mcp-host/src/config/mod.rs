@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use self::format::Found;
+use self::format::ConfigContent;
 use crate::text::is_hidden;
 use crate::text_file::read_text;
 pub use error::{ConfigError, ConfigErrorKind};
@@ -144,7 +144,7 @@ impl Config {
         Ok(Self::with_found(found))
     }
 
-    fn with_found(found: Found) -> Self {
+    fn with_found(found: ConfigContent) -> Self {
         let mut config = Self::new();
         let inputs: Arc<[ConfigInput]> = found.inputs.into();
         let mut built_in = Vec::new();
