@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use mcp_client::{Error, Revision};
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{Owner, RequestContext, Session, Transport, lock};
+use mcp_protocol::{Owner, Principal, RequestContext, Session, Transport, lock};
 use mcp_types::v2026_07_28::TASKS_EXTENSION;
 use mcp_types::{ClientCapabilities, Implementation, SubscribeRequest, SubscribeRequestParams};
 use tokio::time::{Instant, sleep, timeout};
@@ -363,13 +363,18 @@ impl Core {
             // Its subscriptions are made on it.
             return Ok(lease);
         }
+        self.watch_lease(&lease, principal).await;
+        Ok(lease)
+    }
+
+    /// Makes the subscriptions of a principal on a new connection. A cancelled request does not end this, because other requests use the connection.
+    async fn watch_lease(self: &Arc<Self>, lease: &Lease, principal: Option<Principal>) {
         let connection = Arc::clone(&lease.connection);
         let core = Arc::clone(self);
         let watching =
             tokio::spawn(async move { core.watch_on(&connection, principal.as_ref()).await });
-        // A cancelled request does not end the task, because other requests use the connection. The task fails only with the runtime.
+        // The task fails only with the runtime.
         let _ = watching.await;
-        Ok(lease)
     }
 
     async fn open(

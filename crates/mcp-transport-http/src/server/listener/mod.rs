@@ -139,16 +139,11 @@ async fn serve_route(
 ) -> Result<(), Error> {
     let options = endpoint.options();
     warn_of_hosts(listener.local_addr()?, options);
-    let permits = options
-        .connection_limits
-        .max_connections
-        .min(Semaphore::MAX_PERMITS);
-    let permits = Arc::new(Semaphore::new(permits));
+    let max_connections = options.connection_limits.max_connections;
+    let permits = Semaphore::new(max_connections.min(Semaphore::MAX_PERMITS));
+    let permits = Arc::new(permits);
     // An address gets only its share, so that it cannot take all connections.
-    let shares = Capacity::with_shares(
-        options.connection_limits.max_connections,
-        options.client_share_percent,
-    );
+    let shares = Capacity::with_shares(max_connections, options.client_share_percent);
     let mut connections = JoinSet::new();
     let mut wheel = TimerWheel::new(
         ConnectionLimits::new(options),
