@@ -28,6 +28,9 @@ pub enum ActionKind {
     Prompt,
     /// A resource that the host reads or watches. It is allowed if no rule denies it, because a person or the application has chosen it.
     Resource,
+    /// A skill whose instructions or files the host reads. Skills of [trusted](crate::HostBuilder::trust) servers are allowed if no rule denies
+    /// them.
+    Skill,
 }
 
 impl fmt::Display for ActionKind {
@@ -41,6 +44,7 @@ impl fmt::Display for ActionKind {
             Self::ElicitUrl => "elicitUrl",
             Self::Prompt => "prompt",
             Self::Resource => "resource",
+            Self::Skill => "skill",
         })
     }
 }

@@ -56,14 +56,32 @@ pub enum HostError {
         /// The most similar names, at most five.
         similar: Vec<String>,
     },
+    /// The server lists no skill with this URI. Nothing was sent.
+    #[non_exhaustive]
+    UnknownSkill {
+        /// The name of the server.
+        server: String,
+        /// The URI.
+        uri: String,
+    },
+    /// The content of a skill cannot be used: it differs from the list of the server, or cannot be verified.
+    #[non_exhaustive]
+    Skill {
+        /// The name of the server.
+        server: String,
+        /// The URI of the skill.
+        uri: String,
+        /// The reason.
+        source: Box<mcp_skills::Error>,
+    },
     /// The action was not allowed. Nothing was sent.
     #[non_exhaustive]
     Denied {
         /// The name of the server.
         server: String,
-        /// A call of a tool, a prompt or a resource.
+        /// A call of a tool, a prompt, a resource or a skill.
         kind: ActionKind,
-        /// The name that the server gives the tool or prompt, or the URI of the resource.
+        /// The name that the server gives the tool or prompt, or the URI of the resource or skill.
         name: String,
         /// The reason: a rule of the policy, the user's decision, or missing consent.
         reason: String,
@@ -73,9 +91,9 @@ pub enum HostError {
     Call {
         /// The name of the server.
         server: String,
-        /// A call of a tool, a prompt or a resource.
+        /// A call of a tool, a prompt, a resource or a skill.
         kind: ActionKind,
-        /// The name that the server gives the tool or prompt, or the URI of the resource.
+        /// The name that the server gives the tool or prompt, or the URI of the resource or skill.
         name: String,
         /// The reason.
         source: Box<mcp_client::Error>,
@@ -98,6 +116,17 @@ impl HostError {
             }
             Self::UnknownTool { name, similar } => write_unknown(f, "tool", name, similar),
             Self::UnknownPrompt { name, similar } => write_unknown(f, "prompt", name, similar),
+            Self::UnknownSkill { server, uri } => {
+                write!(f, "the server {server:?} lists no skill {uri:?}")
+            }
+            Self::Skill {
+                server,
+                uri,
+                source,
+            } => write!(
+                f,
+                "the skill {uri:?} of the server {server:?} cannot be used: {source}"
+            ),
             Self::UnknownServer { name } => write!(f, "there is no server named {name:?}"),
             Self::Arguments { name } => write!(
                 f,
@@ -145,6 +174,7 @@ fn noun(kind: ActionKind) -> &'static str {
     match kind {
         ActionKind::Prompt => "the request for the prompt",
         ActionKind::Resource => "the request for the resource",
+        ActionKind::Skill => "the request for the skill",
         _ => "the call of",
     }
 }
@@ -161,6 +191,7 @@ impl std::error::Error for HostError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::MayHaveRun { source, .. } | Self::Call { source, .. } => Some(&**source),
+            Self::Skill { source, .. } => Some(&**source),
             _ => None,
         }
     }

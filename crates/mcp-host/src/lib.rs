@@ -88,12 +88,12 @@ pub use coordinate::{
 };
 pub use error::HostError;
 pub use host::{
-    ConfigChanges, Host, HostBuilder, HostPrompt, HostResource, HostResourceTemplate, HostTool,
-    Mention, model_name,
+    ConfigChanges, Host, HostBuilder, HostPrompt, HostResource, HostResourceTemplate, HostSkill,
+    HostTool, Mention, model_name,
 };
 #[doc(hidden)]
 pub use model::rank as rank_tools;
-pub use model::{DroppedKeyword, ModelApi, ModelTools, ToolBudget, ToolUse};
+pub use model::{DroppedKeyword, HostItem, ModelApi, ModelTools, ToolBudget, ToolUse};
 pub use replace_file::replace_file;
 #[doc(hidden)]
 pub use setting_names::without_setting_names;

@@ -116,7 +116,7 @@ fn parse(yaml: &str) -> Result<JsonObject, String> {
 }
 
 /// Returns the value of a scalar by the core schema of YAML 1.2.
-fn scalar(text: &str, style: ScalarStyle) -> Value {
+pub fn scalar(text: &str, style: ScalarStyle) -> Value {
     if style != ScalarStyle::Plain {
         return Value::String(text.to_owned());
     }

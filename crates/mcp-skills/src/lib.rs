@@ -44,6 +44,8 @@ mod server;
 pub use client::{Error, RejectedSkill, RemoteSkill, RemoteSkills, SkillList};
 pub use entry::{FileEntry, Manifest, SkillEntry};
 pub use error::{SkillError, SkillErrorKind};
+#[doc(hidden)]
+pub use frontmatter::scalar as yaml_scalar;
 #[cfg(feature = "server")]
 pub use server::{LiveSkills, Skill, Skills};
 

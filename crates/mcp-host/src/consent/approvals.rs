@@ -23,7 +23,7 @@ pub struct ApprovalKey {
     pub name: String,
 }
 
-/// The approved version of a tool, prompt, server or request. A changed tool definition or server configuration needs a new approval.
+/// The approved version of a tool, prompt, skill, server or request. A changed tool definition or server configuration needs a new approval.
 ///
 /// Each approval has a separate random key, so two approvals of the same server have different fingerprints. Without the key, the
 /// hash reveals no values of variables and headers. The fingerprint contains the key, so a store must be readable only by its
@@ -33,7 +33,7 @@ pub struct ApprovalKey {
 pub struct Approval {
     /// The SHA-256 of the approved item. For [`CallTool`](ActionKind::CallTool), it is the hash of the tool definition
     /// ([`tool_hash`](mcp_client::tool_hash)); for [`Prompt`](ActionKind::Prompt), of the definition; for
-    /// [`Resource`](ActionKind::Resource), of the URI. For [`Connect`](ActionKind::Connect), it is the fingerprint of the server.
+    /// [`Resource`](ActionKind::Resource), of the URI; for [`Skill`](ActionKind::Skill), of its list of files. For [`Connect`](ActionKind::Connect), it is the fingerprint of the server.
     /// Otherwise, it is empty.
     pub definition: String,
     /// A random key, `:`, and a SHA-256 of the key and the server. The server is the path of the program, its arguments, its

@@ -6,6 +6,7 @@ use std::time::Instant;
 use mcp_client::types::{CompletionReference, Prompt, Tool};
 use mcp_client::{CallToolResult, Transport, TransportError, json_hash, tool_hash};
 use mcp_protocol::{BoxFuture, lock};
+use mcp_skills::SkillEntry;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tokio::sync::Mutex as AsyncMutex;
@@ -282,7 +283,26 @@ impl ServerGate {
                 let describe = |_| ConsentAction::ReadResource { uri };
                 self.decide(pending, describe, || {}).await
             }
+            Item::Skill { entry, path } => self.read_skill(entry, *path).await,
         }
+    }
+
+    /// Decides about a skill. An approval is for the content of all its files.
+    async fn read_skill(&self, entry: &Arc<SkillEntry>, path: Option<&str>) -> Result<(), String> {
+        let Some(definition) = entry.fingerprint() else {
+            return Err("the server generates its files, so they cannot be verified".to_owned());
+        };
+        let pending = Pending {
+            kind: ActionKind::Skill,
+            name: &entry.uri,
+            tool: None,
+            can_leak: false,
+            definition,
+            details: json!({ "name": plain_url(&entry.uri), "path": path }),
+        };
+        let entry = Arc::clone(entry);
+        let describe = |is_changed| ConsentAction::UseSkill { entry, is_changed };
+        self.decide(pending, describe, || {}).await
     }
 
     async fn get_prompt(
@@ -453,6 +473,7 @@ impl Permission for ServerGate {
         let name = match item {
             Item::Prompt { name, .. } => name,
             Item::Resource { uri, .. } => plain_url(uri),
+            Item::Skill { entry, .. } => plain_url(&entry.uri),
             Item::Completion { .. } => return,
         };
         let outcome = if is_ok { "ok" } else { "failed" };

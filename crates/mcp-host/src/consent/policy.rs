@@ -8,8 +8,8 @@ use crate::config::{ConfigError, ConfigErrorKind};
 use crate::type_names::without_type_names;
 
 /// Rules that allow or deny actions before a person is asked. The first rule that matches decides.
-/// If no rule matches, prompts, resources and calls of read-only tools of [trusted](crate::HostBuilder::trust) servers are
-/// allowed, and the user is asked about all other actions.
+/// If no rule matches, these actions are allowed, and the user is asked about all others: prompts and resources of all servers, and skills
+/// and calls of read-only tools of [trusted](crate::HostBuilder::trust) servers.
 ///
 /// ```
 /// # use mcp_host::Policy;
@@ -190,6 +190,7 @@ impl Policy {
         let is_harmless = action.is_trusted && has_annotations(action.tool, &read_only);
         let effect = match action.kind {
             ActionKind::Prompt | ActionKind::Resource => Effect::Allow,
+            ActionKind::Skill if action.is_trusted => Effect::Allow,
             _ if is_harmless => Effect::Allow,
             _ => Effect::Ask,
         };

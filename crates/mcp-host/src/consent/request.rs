@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use mcp_client::CreateMessageResult;
 use mcp_client::types::{CreateMessageRequestParams, OneOrMany, SamplingMessageContentBlock, Tool};
+use mcp_skills::{Manifest, SkillEntry};
 use serde_json::Value;
 
 use super::plan::LaunchPlan;
@@ -89,6 +90,14 @@ pub enum ConsentAction {
         /// The URI, exactly as the host sends it.
         uri: String,
     },
+    /// The application reads the instructions or another file of a skill.
+    #[non_exhaustive]
+    UseSkill {
+        /// The skill as the server lists it: name, description, and each file with its digest.
+        entry: Arc<SkillEntry>,
+        /// Whether the user has approved only another content of the skill.
+        is_changed: bool,
+    },
     /// The server sends a request to the model.
     #[non_exhaustive]
     SamplingRequest {
@@ -151,6 +160,9 @@ impl fmt::Display for ConsentRequest {
             ConsentAction::GetPrompt { .. } => self.write_prompt(&mut text)?,
             ConsentAction::ReadResource { uri } => {
                 write!(text, "read the resource {uri:?} of the server {server:?}")?;
+            }
+            ConsentAction::UseSkill { entry, is_changed } => {
+                write_skill(&mut text, server, entry, *is_changed)?;
             }
             ConsentAction::SamplingRequest { params, depth } => {
                 write_sampling(&mut text, server, params, *depth)?;
@@ -285,6 +297,28 @@ fn content_text(content: &OneOrMany<SamplingMessageContentBlock>) -> String {
 fn media(kind: &str, mime_type: &str, data: impl AsRef<[u8]>) -> String {
     let bytes = data.as_ref().len();
     format!("\n  [{kind} {mime_type:?}, {bytes} bytes]")
+}
+
+fn write_skill(
+    text: &mut String,
+    server: &str,
+    entry: &SkillEntry,
+    is_changed: bool,
+) -> fmt::Result {
+    let (name, description, uri) = (entry.name(), entry.description(), &entry.uri);
+    write!(
+        text,
+        "let the model follow the instructions of the skill {name:?} ({uri:?}) of the server {server:?}"
+    )?;
+    if let Manifest::Files(files) = &entry.resources {
+        let bytes: u64 = files.iter().map(|file| file.size).sum();
+        write!(text, ", {} file(s) with {bytes} bytes", files.len())?;
+    }
+    write!(text, "\ndescription:{}", quote_lines(description))?;
+    if is_changed {
+        text.push_str("\nIts files differ from those that were approved before.");
+    }
+    Ok(())
 }
 
 fn write_sampling(

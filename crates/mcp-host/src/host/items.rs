@@ -1,4 +1,4 @@
-//! Prompts, resources and resource templates of all servers.
+//! Prompts, resources, resource templates and skills of all servers.
 
 use std::sync::Arc;
 
@@ -7,7 +7,9 @@ use mcp_client::types::{
     ResourceTemplate,
 };
 
-use super::names::{prompt_name, resource_name};
+use mcp_skills::SkillEntry;
+
+use super::names::{may_belong, prompt_name, resource_name};
 use super::{Host, most_similar};
 use crate::error::HostError;
 use crate::supervise::{ItemList, ResourceSubscription, SupervisedClient};
@@ -50,6 +52,20 @@ pub struct HostResourceTemplate {
     pub server: String,
     /// The template as the server describes it.
     pub template: Arc<ResourceTemplate>,
+    /// Whether the list is from the cache or from a connection that has ended.
+    pub is_stale: bool,
+}
+
+/// A skill of one of the servers: instructions for a model, and files to which they refer.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct HostSkill {
+    /// The name for a person, unique in the host: `server:uri`.
+    pub name: String,
+    /// The name of the server.
+    pub server: String,
+    /// The skill as the server describes it.
+    pub skill: Arc<SkillEntry>,
     /// Whether the list is from the cache or from a connection that has ended.
     pub is_stale: bool,
 }
@@ -97,6 +113,19 @@ impl Host {
         without_repetitions(list, |template| &template.name)
     }
 
+    /// Returns the skills of all servers that are known now, without waiting.
+    pub fn skills(&self) -> Vec<HostSkill> {
+        let list = self.items(SupervisedClient::skills, |server, skill, is_stale| {
+            HostSkill {
+                name: resource_name(server, &skill.uri),
+                server: server.to_owned(),
+                skill,
+                is_stale,
+            }
+        });
+        without_repetitions(list, |skill| &skill.name)
+    }
+
     fn items<T, U>(
         &self,
         list: impl Fn(&SupervisedClient) -> ItemList<T>,
@@ -120,14 +149,12 @@ impl Host {
         name: &str,
         arguments: impl IntoIterator<Item = (K, V)>,
     ) -> Result<GetPromptResult, HostError> {
-        let prompts = self.prompts();
-        let prompt = prompts.iter().find(|prompt| prompt.name == name);
-        let found = prompt.and_then(|prompt| Some((self.server(&prompt.server)?, &prompt.prompt)));
-        let Some((server, prompt)) = found else {
+        let Some((server, prompt)) = self.find_prompt(name) else {
             let rest = name.strip_prefix("mcp__").unwrap_or(name);
             if let Some(error) = self.unavailable(rest) {
                 return Err(error);
             }
+            let prompts = self.prompts();
             let names = prompts.iter().map(|prompt| prompt.name.as_str());
             return Err(HostError::UnknownPrompt {
                 name: name.to_owned(),
@@ -137,6 +164,20 @@ impl Host {
         let arguments = arguments.into_iter();
         let arguments: Vec<_> = arguments.map(|(k, v)| (k.into(), v.into())).collect();
         server.get_prompt(&prompt.name, &arguments).await
+    }
+
+    /// Returns the server of the prompt with this name, and the prompt.
+    fn find_prompt(&self, name: &str) -> Option<(SupervisedClient, Arc<Prompt>)> {
+        let rest = name.strip_prefix("mcp__")?;
+        self.0.read().iter().find_map(|(server_name, server)| {
+            if !may_belong(rest, server_name) {
+                return None;
+            }
+            let list = server.client.prompts();
+            let mut prompts = list.items.iter();
+            let prompt = prompts.find(|one| prompt_name(server_name, &one.name) == name)?;
+            Some((server.client.clone(), Arc::clone(prompt)))
+        })
     }
 
     /// Reads a resource of a server, as [`SupervisedClient::read_resource`]. The URI need not be in a list.
@@ -149,6 +190,27 @@ impl Host {
         uri: &str,
     ) -> Result<ReadResourceResult, HostError> {
         self.known_server(server)?.read_resource(uri).await
+    }
+
+    /// Reads the instructions of a skill of a server, as [`SupervisedClient::read_skill`].
+    ///
+    /// # Errors
+    /// [`HostError::UnknownServer`] if no server has this name; and as [`SupervisedClient::read_skill`].
+    pub async fn read_skill(&self, server: &str, uri: &str) -> Result<String, HostError> {
+        self.known_server(server)?.read_skill(uri).await
+    }
+
+    /// Reads a file of a skill of a server, as [`SupervisedClient::read_skill_file`].
+    ///
+    /// # Errors
+    /// [`HostError::UnknownServer`] if no server has this name; and as [`SupervisedClient::read_skill_file`].
+    pub async fn read_skill_file(
+        &self,
+        server: &str,
+        uri: &str,
+        path: &str,
+    ) -> Result<Vec<u8>, HostError> {
+        self.known_server(server)?.read_skill_file(uri, path).await
     }
 
     /// Returns values for an argument of a prompt or a variable of a resource template, as [`SupervisedClient::complete`].

@@ -22,7 +22,7 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
 pub use builder::HostBuilder;
-pub use items::{HostPrompt, HostResource, HostResourceTemplate};
+pub use items::{HostPrompt, HostResource, HostResourceTemplate, HostSkill};
 use long_results::LongResults;
 pub(crate) use long_results::READ_RESULT;
 pub use mentions::Mention;

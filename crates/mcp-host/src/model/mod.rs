@@ -2,6 +2,7 @@
 
 mod call;
 mod gemini;
+mod items;
 mod narrow;
 mod rank;
 mod result;
@@ -9,6 +10,7 @@ mod search;
 mod tools;
 
 pub use call::ToolUse;
+pub use items::HostItem;
 pub use rank::rank;
 pub use search::ToolBudget;
 pub use tools::{DroppedKeyword, ModelTools};

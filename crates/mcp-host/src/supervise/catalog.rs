@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use data_encoding::HEXLOWER;
 use mcp_protocol::lock;
+use mcp_skills::SkillEntry;
 use mcp_types::{Prompt, Resource, ResourceTemplate, Tool};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,7 @@ use tokio::sync::watch;
 use crate::name_index::NameIndex;
 use crate::replace_file::replace_file;
 
-/// The tools, prompts, resources or resource templates of one server. Cloning is cheap.
+/// The tools, prompts, resources, resource templates or skills of one server. Cloning is cheap.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ItemList<T> {
@@ -67,7 +68,7 @@ impl ItemList<Tool> {
 }
 
 /// Number of lists of a server.
-const LISTS: usize = 4;
+const LISTS: usize = 5;
 
 /// The lists that a server offers.
 #[derive(Debug)]
@@ -76,6 +77,7 @@ pub(super) struct Lists {
     pub(super) prompts: watch::Sender<ItemList<Prompt>>,
     pub(super) resources: watch::Sender<ItemList<Resource>>,
     pub(super) templates: watch::Sender<ItemList<ResourceTemplate>>,
+    pub(super) skills: watch::Sender<ItemList<SkillEntry>>,
     /// Number of lists that the host has not requested, or the server has not returned, since the last start of the server.
     pub(super) pending: watch::Sender<usize>,
 }
@@ -95,6 +97,7 @@ impl Lists {
             prompts: stale(cache, PROMPTS),
             resources: stale(cache, RESOURCES),
             templates: stale(cache, TEMPLATES),
+            skills: stale(cache, SKILLS),
             pending: watch::Sender::new(0),
         }
     }
@@ -109,10 +112,11 @@ impl Lists {
         self.prompts.send_modify(|list| list.is_stale = true);
         self.resources.send_modify(|list| list.is_stale = true);
         self.templates.send_modify(|list| list.is_stale = true);
+        self.skills.send_modify(|list| list.is_stale = true);
     }
 }
 
-/// A folder with the last known tools, prompts, resources and resource templates of each server. A host shows them at once, marked as
+/// A folder with the last known tools, prompts, resources, resource templates and skills of each server. A host shows them at once, marked as
 /// stale, while the server starts. Several processes can share the folder.
 #[derive(Debug, Clone)]
 pub struct ListCache {
@@ -127,6 +131,7 @@ pub(super) const TOOLS: &str = "";
 pub(super) const PROMPTS: &str = "prompts";
 pub(super) const RESOURCES: &str = "resources";
 pub(super) const TEMPLATES: &str = "resourceTemplates";
+pub(super) const SKILLS: &str = "skills";
 
 #[derive(Serialize, Deserialize)]
 struct CachedList<T> {

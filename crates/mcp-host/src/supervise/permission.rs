@@ -1,4 +1,4 @@
-//! Permission to connect to a server, to call its tools, and to use its prompts and resources.
+//! Permission to connect to a server, to call its tools, and to use its prompts, resources and skills.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -6,11 +6,12 @@ use std::time::Instant;
 use mcp_client::CallToolResult;
 use mcp_client::types::{CompletionReference, Prompt, Tool};
 use mcp_protocol::BoxFuture;
+use mcp_skills::SkillEntry;
 use serde_json::Value;
 
 use crate::action_kind::ActionKind;
 
-/// A prompt or resource that the host requests from a server.
+/// A prompt, resource or skill that the host requests from a server.
 pub(crate) enum Item<'a> {
     Prompt {
         name: &'a str,
@@ -20,6 +21,12 @@ pub(crate) enum Item<'a> {
     },
     /// A resource that is read or watched.
     Resource { uri: &'a str, is_listed: bool },
+    /// The `SKILL.md` of a skill, or another of its files.
+    Skill {
+        entry: &'a Arc<SkillEntry>,
+        /// The path of the other file.
+        path: Option<&'a str>,
+    },
     /// Values for an argument of a prompt, or for a variable of a resource template.
     Completion { reference: &'a CompletionReference },
 }
@@ -31,15 +38,17 @@ impl Item<'_> {
             | Self::Completion {
                 reference: CompletionReference::Prompt(_),
             } => ActionKind::Prompt,
+            Self::Skill { .. } => ActionKind::Skill,
             _ => ActionKind::Resource,
         }
     }
 
-    /// Returns the name of the prompt, or the URI of the resource or template.
+    /// Returns the name of the prompt, or the URI of the resource, skill or template.
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Prompt { name, .. } => name,
             Self::Resource { uri, .. } => uri,
+            Self::Skill { entry, .. } => &entry.uri,
             Self::Completion {
                 reference: CompletionReference::Prompt(prompt),
             } => &prompt.name,
@@ -69,11 +78,10 @@ pub(crate) trait Permission: Send + Sync + 'static {
     /// Notes that the application has received text of the server. Must be called before a model can receive this text.
     fn received(&self);
 
-    /// Decides about a prompt or a resource.
+    /// Decides about a prompt, a resource or a skill.
     fn fetch<'a>(&'a self, item: &'a Item<'a>) -> BoxFuture<'a, Result<(), String>>;
 
-    /// Receives whether the server has returned a prompt or resource that was permitted. Must be called before a model receives
-    /// the prompt or resource.
+    /// Receives whether the server has returned an item that was permitted. Must be called before a model receives the item.
     fn fetched(&self, item: &Item<'_>, started: Instant, is_ok: bool);
 
     /// Receives the result of a call that was permitted.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_client::{ChangedList, Client, ClientBuilder, Error, ErrorCode, Root};
+use mcp_skills::{RemoteSkills, SkillEntry};
 use serde::Serialize;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
@@ -196,6 +197,7 @@ struct Changed {
     prompts: Notify,
     resources: Notify,
     templates: Notify,
+    skills: Notify,
 }
 
 impl Changed {
@@ -206,6 +208,8 @@ impl Changed {
             ChangedList::Resources => {
                 self.resources.notify_one();
                 self.templates.notify_one();
+                // The files of skills are resources, and skills have no notification of their own.
+                self.skills.notify_one();
             }
             _ => {}
         }
@@ -244,28 +248,35 @@ async fn keep_listed(
             catalog::TOOLS,
             &lists.tools,
             &changed.tools,
-            || client.list_tools(),
+            || keeper.request(catalog::TOOLS, client.list_tools()),
             tools_listed
         ),
         keeper.keep(
             catalog::PROMPTS,
             &lists.prompts,
             &changed.prompts,
-            || client.list_prompts(),
+            || keeper.request(catalog::PROMPTS, client.list_prompts()),
             failed
         ),
         keeper.keep(
             catalog::RESOURCES,
             &lists.resources,
             &changed.resources,
-            || client.list_resources(),
+            || keeper.request(catalog::RESOURCES, client.list_resources()),
             failed
         ),
         keeper.keep(
             catalog::TEMPLATES,
             &lists.templates,
             &changed.templates,
-            || client.list_resource_templates(),
+            || keeper.request(catalog::TEMPLATES, client.list_resource_templates()),
+            failed
+        ),
+        keeper.keep(
+            catalog::SKILLS,
+            &lists.skills,
+            &changed.skills,
+            || keeper.request_skills(client),
             failed
         ),
     );
@@ -290,11 +301,11 @@ impl Keeper<'_> {
     ) -> Infallible
     where
         T: Serialize + PartialEq + Send + Sync + 'static,
-        F: IntoFuture<Output = Result<Vec<T>, Error>>,
+        F: Future<Output = Result<Vec<T>, String>>,
     {
         let (mut failures, mut is_first, mut number) = (0_u32, true, 0_u64);
         loop {
-            let requested = self.request(kind, request()).await;
+            let requested = request().await;
             let is_listed = requested.is_ok();
             match requested {
                 Ok(items) => {
@@ -338,28 +349,43 @@ impl Keeper<'_> {
         kind: &str,
         request: impl IntoFuture<Output = Result<Vec<T>, Error>>,
     ) -> Result<Vec<T>, String> {
-        let start_timeout = self.settings.start_timeout;
-        match timeout(start_timeout, request).await {
-            Ok(Ok(items)) => Ok(items),
-            Ok(Err(Error::Unsupported { .. })) => Ok(Vec::new()),
+        match self.in_time(kind, request.into_future()).await? {
+            Ok(items) => Ok(items),
+            Err(Error::Unsupported { .. }) => Ok(Vec::new()),
             // Some servers declare a feature and do not have all of its methods.
-            Ok(Err(Error::Rejected(error)))
+            Err(Error::Rejected(error))
                 if error.code == ErrorCode::METHOD_NOT_FOUND && kind != catalog::TOOLS =>
             {
                 Ok(Vec::new())
             }
-            Ok(Err(error)) => Err(error.to_string()),
-            Err(_) => {
-                let kind = if kind == catalog::TOOLS {
-                    "tools"
-                } else {
-                    kind
-                };
-                Err(format!(
-                    "no list of {kind} within {start_timeout:?} (start_timeout)"
-                ))
-            }
+            Err(error) => Err(error.to_string()),
         }
+    }
+
+    /// Requests the skills. Skills that do not follow the specification are left out.
+    async fn request_skills(&self, client: &Client) -> Result<Vec<SkillEntry>, String> {
+        let Ok(skills) = RemoteSkills::new(client) else {
+            return Ok(Vec::new());
+        };
+        let skills = skills.max_list_bytes(MAX_LIST_BYTES);
+        let list = self.in_time(catalog::SKILLS, skills.list()).await?;
+        let list = list.map_err(|error| error.to_string())?;
+        for rejected in &list.rejected {
+            tracing::warn!(error = %rejected.error, "a skill of a server is left out");
+        }
+        Ok(list.skills)
+    }
+
+    async fn in_time<T>(&self, kind: &str, list: impl Future<Output = T>) -> Result<T, String> {
+        let start_timeout = self.settings.start_timeout;
+        let listed = timeout(start_timeout, list).await;
+        listed.map_err(|_| {
+            let kind = match kind {
+                catalog::TOOLS => "tools",
+                kind => kind,
+            };
+            format!("no list of {kind} within {start_timeout:?} (start_timeout)")
+        })
     }
 
     fn store<T: Serialize + Send + Sync + 'static>(

@@ -8,8 +8,8 @@ use mcp_client::types::{
 };
 use mcp_client::{Transport, TransportError};
 use mcp_host::{
-    AuditLog, ConsentRequest, Decision, Host, HostBuilder, HostError, ListCache, Mention, Policy,
-    ResourceChange, ServerState, StderrLog,
+    AuditLog, Decision, Host, HostBuilder, HostError, ListCache, Mention, Policy, ResourceChange,
+    ServerState, StderrLog,
 };
 use mcp_server::{Args, Ctx, Prompt, Resource, Server, ServerBuilder, Tool};
 use mcp_transport_stdio::duplex;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::time::timeout;
 
-use crate::support::{Folder, Killable, Log, client};
+use crate::support::{Folder, Killable, Log, Person, client};
 
 #[derive(serde::Deserialize, mcp_server::schemars::JsonSchema)]
 #[schemars(crate = "mcp_server::schemars")]
@@ -251,24 +251,6 @@ async fn a_read_is_repeated_when_the_connection_ends() {
     let read = host.read_resource("s", "a:b").await.unwrap();
     assert_eq!(text(&read), "second");
     host.close().await;
-}
-
-/// Keeps the requests, and answers all in the same way.
-#[derive(Clone, Default)]
-struct Person(Arc<Mutex<Vec<String>>>);
-
-impl Person {
-    fn answers(&self, decision: Decision) -> impl mcp_host::Consent + use<> {
-        let texts = Arc::clone(&self.0);
-        move |request: ConsentRequest| {
-            texts.lock().unwrap().push(request.to_string());
-            async move { decision }
-        }
-    }
-
-    fn texts(&self) -> Vec<String> {
-        std::mem::take(&mut self.0.lock().unwrap())
-    }
 }
 
 #[tokio::test(start_paused = true)]

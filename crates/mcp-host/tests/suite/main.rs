@@ -12,6 +12,7 @@ mod model;
 mod orphans;
 mod reload;
 mod roots_and_logs;
+mod skills;
 mod supervise;
 mod support;
 #[cfg(unix)]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use mcp_client::{Client, ClientBuilder};
-use mcp_host::{Connector, Host, StderrLog};
+use mcp_host::{Connector, ConsentRequest, Decision, Host, StderrLog};
 use mcp_server::{Server, ServerBuilder, Tool};
 use mcp_transport_stdio::duplex;
 use serde_json::{Value, json};
@@ -134,5 +134,23 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Keeps the requests, and answers all in the same way.
+#[derive(Clone, Default)]
+pub(crate) struct Person(Arc<Mutex<Vec<String>>>);
+
+impl Person {
+    pub(crate) fn answers(&self, decision: Decision) -> impl mcp_host::Consent + use<> {
+        let texts = Arc::clone(&self.0);
+        move |request: ConsentRequest| {
+            texts.lock().unwrap().push(request.to_string());
+            async move { decision }
+        }
+    }
+
+    pub(crate) fn texts(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap())
     }
 }

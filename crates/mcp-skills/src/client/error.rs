@@ -15,6 +15,8 @@ pub enum Error {
     TooMany {
         /// The maximum number.
         limit: usize,
+        /// The maximum memory of the entries, in bytes.
+        max_bytes: usize,
     },
     /// The request failed.
     Client(mcp_client::Error),
@@ -26,9 +28,9 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unsupported => write!(f, "the server does not declare the extension {EXTENSION}"),
-            Self::TooMany { limit } => write!(
+            Self::TooMany { limit, max_bytes } => write!(
                 f,
-                "the server has more than {limit} skills, or more than 32 MiB or 1,000 pages of them"
+                "the server has more than {limit} skills or 1,000 pages of them, or they need more than {max_bytes} bytes of memory"
             ),
             Self::Client(error) => error.fmt(f),
             Self::Skill(error) => error.fmt(f),

@@ -4,7 +4,9 @@ mod error;
 mod requests;
 
 use data_encoding::BASE64;
-use mcp_client::{Client, ResourceContents};
+use mcp_client::{Client, ResourceContents, Timeouts};
+use mcp_jsonrpc::TreeSize;
+use mcp_types::method::Request;
 use serde_json::Value;
 
 use crate::entry::{INSTRUCTIONS, digest};
@@ -20,8 +22,8 @@ const MAX_PAGES: usize = 1_000;
 /// Maximum number of skills of a server.
 const MAX_SKILLS: usize = 10_000;
 
-/// Maximum total size of all entries of a server, in bytes of JSON: 32 MiB.
-const MAX_LIST_BYTES: usize = 32 << 20;
+/// Default of [`RemoteSkills::max_list_bytes`], as for the lists of a client.
+const MAX_LIST_BYTES: usize = 128 << 20;
 
 /// The skills of one server.
 ///
@@ -32,6 +34,8 @@ const MAX_LIST_BYTES: usize = 32 << 20;
 pub struct RemoteSkills {
     client: Client,
     accepts_dynamic: bool,
+    max_list_bytes: usize,
+    timeouts: Option<Timeouts>,
 }
 
 /// The skills that a server listed.
@@ -65,6 +69,8 @@ impl RemoteSkills {
             true => Ok(Self {
                 client: client.clone(),
                 accepts_dynamic: false,
+                max_list_bytes: MAX_LIST_BYTES,
+                timeouts: None,
             }),
             false => Err(Error::Unsupported),
         }
@@ -77,11 +83,31 @@ impl RemoteSkills {
         self
     }
 
+    /// Sets the maximum memory of the entries in [`list`](Self::list), estimated in bytes; default: 128 MiB.
+    pub fn max_list_bytes(mut self, bytes: usize) -> Self {
+        self.max_list_bytes = bytes;
+        self
+    }
+
+    /// Sets the timeouts of each request; default: those of the client.
+    pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.timeouts = Some(timeouts);
+        self
+    }
+
+    async fn request<R: Request + 'static>(&self, params: &R::Params) -> Result<R::Result, Error> {
+        let call = self.client.request::<R>(params);
+        Ok(match self.timeouts {
+            Some(timeouts) => call.timeouts(timeouts).await?,
+            None => call.await?,
+        })
+    }
+
     /// Lists all skills. Only entries are transferred, no files.
     ///
     /// # Errors
-    /// The server rejects the request, or returns more than 10,000 skills, 32 MiB of entries or 1,000 pages. An entry that
-    /// is malformed is in [`SkillList::rejected`].
+    /// The server rejects the request, or returns more than 10,000 skills, 1,000 pages, or entries that need more
+    /// [memory](Self::max_list_bytes) than allowed. An entry that is malformed is in [`SkillList::rejected`].
     pub async fn list(&self) -> Result<SkillList, Error> {
         let mut list = SkillList {
             skills: Vec::new(),
@@ -90,17 +116,16 @@ impl RemoteSkills {
         let (mut cursor, mut entries, mut bytes) = (None, 0, 0);
         for _ in 0..MAX_PAGES {
             let page = self
-                .client
                 .request::<ListSkills>(&requests::Page { cursor })
                 .await?;
             entries += page.skills.len();
             bytes += page
                 .skills
                 .iter()
-                .map(|entry| entry.get().len())
+                .map(|entry| TreeSize::of(entry.get()).heap_bytes())
                 .sum::<usize>();
-            if entries > MAX_SKILLS || bytes > MAX_LIST_BYTES {
-                return Err(Error::TooMany { limit: MAX_SKILLS });
+            if entries > MAX_SKILLS || bytes > self.max_list_bytes {
+                return Err(self.too_many());
             }
             for entry in page.skills {
                 let entry = serde_json::from_str(entry.get()).unwrap_or_default();
@@ -114,7 +139,14 @@ impl RemoteSkills {
                 _ => return Ok(list),
             }
         }
-        Err(Error::TooMany { limit: MAX_SKILLS })
+        Err(self.too_many())
+    }
+
+    fn too_many(&self) -> Error {
+        Error::TooMany {
+            limit: MAX_SKILLS,
+            max_bytes: self.max_list_bytes,
+        }
     }
 
     /// Returns the entry of one skill, which need not be listed.
@@ -123,7 +155,7 @@ impl RemoteSkills {
     /// The server does not have the skill, or its entry is malformed.
     pub async fn get(&self, uri: impl Into<String>) -> Result<SkillEntry, Error> {
         let uri = Uri { uri: uri.into() };
-        let found = self.client.request::<GetSkill>(&uri).await?;
+        let found = self.request::<GetSkill>(&uri).await?;
         let entry = read_entry(found.skill).map_err(|rejected| rejected.error)?;
         match entry.uri == uri.uri {
             true => Ok(entry),
@@ -139,11 +171,7 @@ impl RemoteSkills {
     /// # Errors
     /// The content differs from the entry in size, digest or frontmatter, it is longer than 1 MiB, or the skill is dynamic.
     pub async fn open(&self, entry: SkillEntry) -> Result<RemoteSkill, Error> {
-        entry.check()?;
-        if entry.resources == Manifest::Dynamic && !self.accepts_dynamic {
-            let problem = "the server generates its files, so they cannot be verified; see RemoteSkills::accept_dynamic";
-            return Err(SkillError::new(SkillErrorKind::Dynamic, &entry.uri, problem).into());
-        }
+        self.accept(&entry)?;
         if entry
             .file(&entry.uri)
             .is_some_and(|file| file.size > MAX_INSTRUCTIONS)
@@ -151,7 +179,7 @@ impl RemoteSkills {
             let problem = format!("its {INSTRUCTIONS} is longer than {MAX_INSTRUCTIONS} bytes");
             return Err(SkillError::new(SkillErrorKind::TooLarge, &entry.uri, problem).into());
         }
-        let content = read(&self.client, &entry, &entry.uri).await?;
+        let content = self.read(&entry, &entry.uri).await?;
         let refuse = |kind, problem: String| SkillError::new(kind, &entry.uri, problem);
         if content.len() as u64 > MAX_INSTRUCTIONS {
             let problem = format!("its {INSTRUCTIONS} is longer than {MAX_INSTRUCTIONS} bytes");
@@ -170,19 +198,101 @@ impl RemoteSkills {
             return Err(refuse(SkillErrorKind::Mismatch, problem).into());
         }
         let instructions = body.to_owned();
-        let client = self.client.clone();
+        let skills = self.clone();
         Ok(RemoteSkill {
-            client,
+            skills,
             entry,
             instructions,
         })
+    }
+
+    /// Reads a file of a skill and verifies it. The path is relative to the folder of the `SKILL.md`, and is written as in the URI.
+    ///
+    /// # Errors
+    /// The list of the skill does not contain the file, the file has another size or digest than in the list, or the skill is dynamic.
+    pub async fn read_file(&self, entry: &SkillEntry, path: &str) -> Result<Vec<u8>, Error> {
+        self.accept(entry)?;
+        let uri = format!("{}/{path}", entry.folder());
+        if entry.resources == Manifest::Dynamic
+            && path
+                .split('/')
+                .any(|segment| matches!(segment, "" | "." | ".."))
+        {
+            let problem = format!("{path:?} is not a path inside the skill");
+            return Err(SkillError::new(SkillErrorKind::Unlisted, &entry.uri, problem).into());
+        }
+        self.read(entry, &uri).await
+    }
+
+    /// Checks an entry, and whether its content can be verified.
+    fn accept(&self, entry: &SkillEntry) -> Result<(), SkillError> {
+        entry.check()?;
+        if entry.resources == Manifest::Dynamic && !self.accepts_dynamic {
+            let problem = "the server generates its files, so they cannot be verified; see RemoteSkills::accept_dynamic";
+            return Err(SkillError::new(
+                SkillErrorKind::Dynamic,
+                &entry.uri,
+                problem,
+            ));
+        }
+        Ok(())
+    }
+
+    /// Reads and verifies a file of a skill, from the server of the skill.
+    async fn read(&self, entry: &SkillEntry, uri: &str) -> Result<Vec<u8>, Error> {
+        let listed = entry.file(uri);
+        if listed.is_none() && entry.resources != Manifest::Dynamic {
+            let problem = format!("the file {uri} is not in its list");
+            return Err(SkillError::new(SkillErrorKind::Unlisted, &entry.uri, problem).into());
+        }
+        let call = self.client.read_resource(uri).fresh();
+        let result = match self.timeouts {
+            Some(timeouts) => call.timeouts(timeouts).await?,
+            None => call.await?,
+        };
+        let mismatch =
+            |problem: String| Error::from(SkillError::new(SkillErrorKind::Mismatch, uri, problem));
+        let contents = result.contents.into_iter().find(|contents| match contents {
+            ResourceContents::Text(text) => text.uri == uri,
+            ResourceContents::Blob(blob) => blob.uri == uri,
+            _ => false,
+        });
+        let content = match contents {
+            Some(ResourceContents::Text(text)) => text.text.into_bytes(),
+            Some(ResourceContents::Blob(blob)) => {
+                BASE64.decode(blob.blob.as_bytes()).map_err(|error| {
+                    mismatch(format!("the base64 of the content is not valid: {error}"))
+                })?
+            }
+            _ => {
+                return Err(mismatch(
+                    "the server sent no content for this URI".to_owned(),
+                ));
+            }
+        };
+        let Some(listed) = listed else {
+            return Ok(content);
+        };
+        if content.len() as u64 != listed.size {
+            return Err(mismatch(format!(
+                "size is {} bytes, the entry says {}",
+                content.len(),
+                listed.size
+            )));
+        }
+        match digest(&content) == listed.digest {
+            true => Ok(content),
+            false => Err(mismatch(
+                "digest differs from the entry; get the entry again".to_owned(),
+            )),
+        }
     }
 }
 
 /// A skill whose instructions were read and verified.
 #[derive(Debug, Clone)]
 pub struct RemoteSkill {
-    client: Client,
+    skills: RemoteSkills,
     entry: SkillEntry,
     instructions: String,
 }
@@ -198,68 +308,12 @@ impl RemoteSkill {
         &self.instructions
     }
 
-    /// Reads a file of the skill and verifies it. The path is relative to the folder of the `SKILL.md`, and is written as in the
-    /// URI.
+    /// Reads a file of the skill and verifies it, as [`RemoteSkills::read_file`].
     ///
     /// # Errors
-    /// The list of the skill does not contain the file, or the file has another size or digest than in the list.
+    /// As [`RemoteSkills::read_file`].
     pub async fn read(&self, path: &str) -> Result<Vec<u8>, Error> {
-        let uri = format!("{}/{path}", self.entry.folder());
-        if self.entry.resources == Manifest::Dynamic
-            && path
-                .split('/')
-                .any(|segment| matches!(segment, "" | "." | ".."))
-        {
-            let problem = format!("{path:?} is not a path inside the skill");
-            return Err(SkillError::new(SkillErrorKind::Unlisted, &self.entry.uri, problem).into());
-        }
-        read(&self.client, &self.entry, &uri).await
-    }
-}
-
-/// Reads and verifies a file of a skill, from the server of the skill.
-async fn read(client: &Client, entry: &SkillEntry, uri: &str) -> Result<Vec<u8>, Error> {
-    let listed = entry.file(uri);
-    if listed.is_none() && entry.resources != Manifest::Dynamic {
-        let problem = format!("the file {uri} is not in its list");
-        return Err(SkillError::new(SkillErrorKind::Unlisted, &entry.uri, problem).into());
-    }
-    let result = client.read_resource(uri).fresh().await?;
-    let mismatch =
-        |problem: String| Error::from(SkillError::new(SkillErrorKind::Mismatch, uri, problem));
-    let contents = result.contents.into_iter().find(|contents| match contents {
-        ResourceContents::Text(text) => text.uri == uri,
-        ResourceContents::Blob(blob) => blob.uri == uri,
-        _ => false,
-    });
-    let content = match contents {
-        Some(ResourceContents::Text(text)) => text.text.into_bytes(),
-        Some(ResourceContents::Blob(blob)) => {
-            BASE64.decode(blob.blob.as_bytes()).map_err(|error| {
-                mismatch(format!("the base64 of the content is not valid: {error}"))
-            })?
-        }
-        _ => {
-            return Err(mismatch(
-                "the server sent no content for this URI".to_owned(),
-            ));
-        }
-    };
-    let Some(listed) = listed else {
-        return Ok(content);
-    };
-    if content.len() as u64 != listed.size {
-        return Err(mismatch(format!(
-            "size is {} bytes, the entry says {}",
-            content.len(),
-            listed.size
-        )));
-    }
-    match digest(&content) == listed.digest {
-        true => Ok(content),
-        false => Err(mismatch(
-            "digest differs from the entry; get the entry again".to_owned(),
-        )),
+        self.skills.read_file(&self.entry, path).await
     }
 }
 

@@ -1,7 +1,6 @@
 //! The syntaxes of configuration files, read as JSON values.
 
 mod jsonc;
-#[cfg(feature = "yaml")]
 mod yaml;
 
 use std::fmt::Display;
@@ -16,7 +15,7 @@ use super::hosts::ConfigFormat;
 pub(super) fn parse(text: &str, format: ConfigFormat) -> Result<Value, ConfigError> {
     match format {
         ConfigFormat::Codex => toml(text),
-        ConfigFormat::Yaml => yaml(text),
+        ConfigFormat::Yaml => yaml::to_json(text).map_err(error),
         ConfigFormat::Standard | ConfigFormat::VsCode | ConfigFormat::Gemini => {
             decode_document(jsonc::to_json(text)).map_err(error)
         }
@@ -41,17 +40,5 @@ fn toml(text: &str) -> Result<Value, ConfigError> {
 fn toml(_: &str) -> Result<Value, ConfigError> {
     Err(error(
         "the file is TOML; enable the feature \"codex\" of mcp-host",
-    ))
-}
-
-#[cfg(feature = "yaml")]
-fn yaml(text: &str) -> Result<Value, ConfigError> {
-    yaml::to_json(text).map_err(error)
-}
-
-#[cfg(not(feature = "yaml"))]
-fn yaml(_: &str) -> Result<Value, ConfigError> {
-    Err(error(
-        "the file is YAML; enable the feature \"yaml\" of mcp-host",
     ))
 }

@@ -5,8 +5,9 @@
 
 use std::collections::HashMap;
 
-use saphyr_parser::{Event, Parser, ScalarStyle};
-use serde_json::{Map, Number, Value};
+use mcp_skills::yaml_scalar;
+use saphyr_parser::{Event, Parser};
+use serde_json::{Map, Value};
 
 /// Maximum depth of lists and mappings, including those of aliases.
 const MAX_DEPTH: usize = 64;
@@ -77,7 +78,7 @@ impl Builder {
                     return Ok(());
                 }
                 let bytes = VALUE_BYTES + text.len();
-                let value = scalar(&text, style);
+                let value = yaml_scalar(&text, style);
                 let depth = 0;
                 return self.complete(
                     Node {
@@ -166,30 +167,6 @@ impl Builder {
             _ => return Err("a key is a list, a mapping or an alias; write text".to_owned()),
         }
         Ok(())
-    }
-}
-
-/// Returns the value of a scalar by the core schema of YAML 1.2. Hexadecimal and octal numbers stay texts.
-fn scalar(text: &str, style: ScalarStyle) -> Value {
-    if style != ScalarStyle::Plain {
-        return text.into();
-    }
-    match text {
-        "" | "~" | "null" | "Null" | "NULL" => Value::Null,
-        "true" | "True" | "TRUE" => Value::Bool(true),
-        "false" | "False" | "FALSE" => Value::Bool(false),
-        _ => number(text).map_or_else(|| text.into(), Value::Number),
-    }
-}
-
-fn number(text: &str) -> Option<Number> {
-    let is_decimal = |c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.' | 'e' | 'E');
-    if !text.chars().all(is_decimal) || !text.contains(|c: char| c.is_ascii_digit()) {
-        return None;
-    }
-    match text.parse::<i64>() {
-        Ok(number) => Some(number.into()),
-        Err(_) => Number::from_f64(text.parse().ok()?),
     }
 }
 

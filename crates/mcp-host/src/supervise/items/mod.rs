@@ -1,5 +1,6 @@
-//! Prompts, resources and completions of a supervised server.
+//! Prompts, resources, skills and completions of a supervised server.
 
+mod skills;
 pub(super) mod subscription;
 
 use std::sync::Arc;
@@ -43,6 +44,14 @@ impl SupervisedClient {
         }
     }
 
+    /// Waits for the server as [`client`](Self::client) does, and then at most as long until it was asked for each list once.
+    async fn wait_for_lists(&self) -> Result<(), HostError> {
+        self.client().await?;
+        // Without a list in time, the last known one is used.
+        let _ = timeout(self.0.wait_timeout, self.listed_once()).await;
+        Ok(())
+    }
+
     /// Returns the messages of a prompt, after waiting for the server as [`client`](Self::client) does. If the connection ends, the
     /// request is repeated once on a new connection.
     ///
@@ -56,12 +65,7 @@ impl SupervisedClient {
     ) -> Result<GetPromptResult, HostError> {
         if self.0.permission.is_some() {
             // An approval is for the definition that the server has now.
-            let listed = async {
-                if self.client().await.is_ok() {
-                    self.listed_once().await;
-                }
-            };
-            let _ = timeout(self.0.wait_timeout, listed).await;
+            self.wait_for_lists().await?;
         }
         let prompts = self.prompts();
         let prompt = prompts.items.iter().find(|prompt| prompt.name == name);

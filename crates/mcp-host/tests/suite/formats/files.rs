@@ -282,7 +282,6 @@ pub(super) const FILES: &[File] = &[
     ),
 ];
 
-#[cfg(feature = "yaml")]
 pub(super) const YAML_FILES: &[File] = &[
     // Goose
     file(
@@ -336,6 +335,3 @@ pub(super) const YAML_FILES: &[File] = &[
         &[],
     ),
 ];
-
-#[cfg(not(feature = "yaml"))]
-pub(super) const YAML_FILES: &[File] = &[];

@@ -150,7 +150,6 @@ fn inputs_have_the_texts_of_their_file() {
     assert_eq!(config.input("none", "key").description(), None);
 }
 
-#[cfg(feature = "yaml")]
 #[test]
 fn parts_of_a_host_are_named_in_one_warning() {
     let text = "extensions:\n  memory: {type: builtin}\n  run: {type: inline_python, code: x}\n  app: {type: platform}\n  a: {type: stdio, cmd: a}\n";
