@@ -1,5 +1,6 @@
 //! Valid tokens without the required scope.
 
+use mcp_server::{Server, Tool};
 use serde_json::{Value, json};
 
 use super::support::{ProtectedServer, bearing, body, said, tool};
@@ -87,4 +88,30 @@ async fn in_a_batch_a_call_without_its_scope_does_not_affect_other_calls() {
     assert_eq!(of(2)["error"]["code"], -32600);
     assert_eq!(of(3)["error"]["code"], -32600);
     assert_eq!(world.done.runs(), 2);
+}
+
+#[test]
+fn a_scope_that_no_token_can_have_is_a_registration_error() {
+    let build = |scope: &str| {
+        let tool = Tool::new("t", || "done").scope(scope);
+        Server::builder("s", "1").tool(tool).build()
+    };
+    for scope in ["read", "read write", "!#[]~"] {
+        assert!(build(scope).is_ok(), "{scope:?}");
+    }
+    for scope in [
+        "",
+        " ",
+        "read  write",
+        " read",
+        "read ",
+        "a\"b",
+        "a\\b",
+        "a\tb",
+        "\u{e4}",
+    ] {
+        let error = build(scope).unwrap_err().to_string();
+        let expected = format!("the scope {scope:?} must consist of words");
+        assert!(error.contains(&expected), "{error}");
+    }
 }

@@ -153,6 +153,44 @@ async fn calls_wait_for_the_connections_of_their_client() {
     assert_eq!(starts.load(Ordering::Relaxed), 3);
 }
 
+/// A client whose calls use all connections must not keep others from being served.
+#[tokio::test]
+async fn the_oldest_call_of_the_client_with_most_connections_makes_room_for_others() {
+    let (settings, mut servers) = Scripted::upstream();
+    let settings = settings.max_connections(3).max_connections_per_client(8);
+    let (proxy, _shared) = servers.proxy(settings).await;
+    let endpoint = Endpoint::new(proxy).unwrap();
+    let call = |address: &str, number: u64| {
+        let mut client = StatelessPeer::new(&endpoint);
+        client.peer.address = Some(address.parse().unwrap());
+        // The server may ask during such a call, so it has a connection for itself.
+        let params = json!({ "name": "t", "_meta": {
+            "io.modelcontextprotocol/clientCapabilities": { "elicitation": {} }
+        } });
+        tokio::spawn(async move {
+            let reply = client.call(number, "tools/call", params).await;
+            reply.json().await
+        })
+    };
+    let mut running = Vec::new();
+    for number in 0..2 {
+        let reply = call("10.0.0.1:1", number);
+        let (mut server, _) = servers.accept().await;
+        let id = server.expect("tools/call").await;
+        running.push((reply, server, id));
+    }
+    let other = call("10.0.0.2:1", 2);
+    let (mut server, _) = servers.accept().await;
+    let id = server.expect("tools/call").await;
+    server.answer(&id, json!({ "content": [] })).await;
+    assert!(other.await.unwrap()["result"].is_object());
+    let (newest, mut server, id) = running.remove(1);
+    server.answer(&id, json!({ "content": [] })).await;
+    assert!(newest.await.unwrap()["result"].is_object());
+    let (oldest, ..) = running.remove(0);
+    assert!(oldest.await.unwrap()["error"].is_object());
+}
+
 /// A load balancer sends no requests to a gateway that is not ready.
 #[tokio::test(start_paused = true)]
 async fn a_gateway_becomes_ready_again_without_a_request() {

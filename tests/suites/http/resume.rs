@@ -1,6 +1,6 @@
 //! Resuming a stream.
 
-use mcp_server::ServerBuilder;
+use mcp_server::{ServerBuilder, TaskMode};
 use mcp_tests::http::{Peer, Reply};
 use mcp_transport_http::MemoryEventStore;
 
@@ -132,39 +132,64 @@ async fn a_stream_whose_events_are_gone_stays_at_its_connection() {
     assert_eq!(call.answer().await["id"], "a");
 }
 
-fn releases() -> ServerBuilder {
-    Server::builder("releases", "1").tool(Tool::new("long", |cx: Ctx| async move {
+fn long() -> Tool {
+    Tool::new("long", |cx: Ctx| async move {
         let released = cx.release(Duration::from_millis(700));
         // sleep: the clock is paused
         tokio::time::sleep(Duration::from_secs(3)).await;
         format!("released: {released}")
-    }))
+    })
+}
+
+fn releases(tool: Tool) -> ServerBuilder {
+    Server::builder("releases", "1").tool(tool)
 }
 
 // proves: HTTP-019, HTTP-021, HTTP-039
 #[tokio::test(start_paused = true)]
 async fn a_handler_gives_its_connection_back_and_the_client_polls() {
-    let endpoint = Endpoint::new(releases()).unwrap();
-    let peer = Peer::open(&endpoint).await;
-    let mut call = peer.tool(1, "long", json!({})).await;
-    let priming = call.event().await.unwrap();
-    assert_eq!(priming.data.as_deref(), Some(""));
-    let retry = call.event().await.unwrap();
-    assert_eq!((retry.retry.as_deref(), retry.data), (Some("700"), None));
-    assert_eq!(call.event().await, None);
-    assert_eq!(
-        peer.get(priming.id.as_deref()).await.said().await,
-        "released: true"
-    );
+    // A call that could become a task is still a call of its request.
+    for tool in [long(), long().task(TaskMode::Optional).detachable()] {
+        let endpoint = Endpoint::new(releases(tool)).unwrap();
+        let peer = Peer::open(&endpoint).await;
+        let mut call = peer.tool(1, "long", json!({})).await;
+        let priming = call.event().await.unwrap();
+        assert_eq!(priming.data.as_deref(), Some(""));
+        let retry = call.event().await.unwrap();
+        assert_eq!((retry.retry.as_deref(), retry.data), (Some("700"), None));
+        assert_eq!(call.event().await, None);
+        assert_eq!(
+            peer.get(priming.id.as_deref()).await.said().await,
+            "released: true"
+        );
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn clients_of_servers_without_a_store_do_not_poll() {
     let options = ServerOptions::new().without_event_store();
-    let endpoint = Endpoint::with_options(releases(), options).unwrap();
+    let endpoint = Endpoint::with_options(releases(long()), options).unwrap();
     let peer = Peer::open(&endpoint).await;
     let call = peer.tool(1, "long", json!({})).await;
     assert_eq!(call.said().await, "released: false");
+}
+
+/// A resumed stream without missed events keeps no memory for events that are sent again.
+#[tokio::test]
+async fn a_stream_that_missed_nothing_takes_no_more_memory_than_others() {
+    let options =
+        ServerOptions::new().with_memory_limits(|memory| memory.max_stream_bytes = 400 << 10);
+    let endpoint = Endpoint::with_options(releases(long()), options).unwrap();
+    let mut open = Vec::new();
+    for _ in 0..8 {
+        let peer = Peer::open(&endpoint).await;
+        let mut stream = peer.get(None).await;
+        let id = stream.event().await.unwrap().id;
+        drop(stream);
+        let stream = peer.get(id.as_deref()).await;
+        assert_eq!(stream.status, 200);
+        open.push((peer, stream));
+    }
 }
 
 // An unread stream delays no other stream and is cut at its limit.

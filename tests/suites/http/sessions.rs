@@ -187,6 +187,26 @@ async fn a_refused_handshake_releases_its_capacity() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_session_that_was_unused_the_longest_makes_room_for_another() {
+    let options = ServerOptions::new().with_session_limits(|limits| limits.max_sessions = 2);
+    let endpoint = with(&Gate::new(), options);
+    let used = async |peer: &Peer| {
+        // sleep: the clock is paused
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        let reply = peer.call(1, "ping", json!({})).await;
+        reply.status.as_u16()
+    };
+    let first = Peer::open(&endpoint).await;
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    let second = Peer::open(&endpoint).await;
+    assert_eq!((used(&second).await, used(&first).await), (200, 200));
+    let third = Peer::open(&endpoint).await;
+    assert_eq!(endpoint.sessions(), 2);
+    assert_eq!((used(&first).await, used(&third).await), (200, 200));
+    assert_eq!(used(&second).await, 404);
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_number_of_sessions_is_limited() {
     let options = ServerOptions::new()
         .with_session_limits(|limits| limits.max_sessions = 3)

@@ -16,6 +16,7 @@ struct Flaky {
     creates: AtomicUsize,
     gets: AtomicUsize,
     puts: AtomicUsize,
+    unfinished: AtomicUsize,
 }
 
 fn unavailable(left: &AtomicUsize) -> Option<TaskStoreError> {
@@ -66,7 +67,7 @@ impl TaskStore for Flaky {
         after: Option<&'a str>,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Task>, TaskStoreError>> {
-        self.inner.unfinished(after, limit)
+        or(&self.unfinished, self.inner.unfinished(after, limit))
     }
 
     fn remove<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, TaskStoreError>> {
@@ -153,6 +154,43 @@ async fn a_store_that_fails_is_an_internal_error_without_its_text() {
         assert_eq!(refused["error"]["code"], -32603, "{method}");
         assert!(!refused.to_string().contains("secret"));
     }
+}
+
+#[tokio::test]
+async fn each_step_of_a_task_is_logged() {
+    let (traced, _guard) = crate::traced::Traced::start();
+    let mut peer = Peer::with_session(gate().server, json!({})).await;
+    let done = peer.augmented("must").await;
+    peer.call("tasks/result", json!({ "taskId": done })).await;
+    let cancelled = peer.augmented("work").await;
+    peer.call("tasks/cancel", json!({ "taskId": cancelled }))
+        .await;
+    for step in ["created", "ended", "retrieved", "cancelled"] {
+        assert!(traced.line(&format!("task {step}")).is_some(), "{step}");
+    }
+}
+
+#[test]
+fn unfinished_tasks_are_read_again_after_a_failure() {
+    let process = || {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        builder.enable_all().start_paused(true).build().unwrap()
+    };
+    let store = Arc::new(Flaky::default());
+    let before = process();
+    let id = before.block_on(async {
+        let server = gate().server.task_store(Arc::clone(&store));
+        Peer::able(server).started("work").await
+    });
+    drop(before);
+    store.unfinished.store(2, Ordering::SeqCst);
+    process().block_on(async {
+        let mut peer = Peer::able(gate().server.task_store(Arc::clone(&store)));
+        let task = peer.until(&id, "failed").await;
+        let why = "the server was restarted while the task ran";
+        assert_eq!(task["statusMessage"], why);
+    });
+    assert_eq!(store.unfinished.load(Ordering::SeqCst), 0);
 }
 
 // proves: M-TASK-017

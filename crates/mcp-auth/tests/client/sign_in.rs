@@ -69,6 +69,17 @@ async fn the_client_id_is_a_metadata_document_where_supported() {
     assert_eq!(net.registrations().len(), 0);
     assert_eq!(net.visits()[0]["client_id"], url);
     assert_eq!(net.redeemed()[0].field("client_id").as_deref(), Some(url));
+    let message = sent(&auth).await.unwrap();
+    refuse(&auth, &message, 401, "Bearer error=\"invalid_token\"")
+        .await
+        .unwrap();
+    let refresh = &net.redeemed()[1];
+    let field = |name: &str| refresh.field(name).unwrap_or_default();
+    assert_eq!(
+        (field("grant_type"), field("client_id")),
+        ("refresh_token".to_owned(), url.to_owned())
+    );
+    assert_eq!(net.visits().len(), 1);
 }
 
 // proves: AUTH-033, M-AUTH-066

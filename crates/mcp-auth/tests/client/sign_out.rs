@@ -44,6 +44,30 @@ async fn tokens_are_revoked_at_the_endpoint_of_their_issuer() {
 }
 
 #[tokio::test]
+async fn only_a_bound_token_is_revoked_with_its_key() {
+    for (kind, is_bound) in [("DPoP", true), ("Bearer", false)] {
+        let net = revoking();
+        net.tokens(move |_| {
+            let body = json!({ "access_token": "t", "token_type": kind });
+            (200, body.to_string())
+        });
+        let client = net.client();
+        let client = if is_bound {
+            client.require_dpop()
+        } else {
+            client
+        };
+        let auth = client.build().unwrap();
+        signed_in(&auth).await;
+        assert!(auth.revoke().await.unwrap());
+        let [request] = &net.requests("/revoke")[..] else {
+            panic!("one token");
+        };
+        assert_eq!(request.headers.contains_key("dpop"), is_bound, "{kind}");
+    }
+}
+
+#[tokio::test]
 async fn a_server_that_only_revokes_refresh_tokens_has_revoked_the_tokens() {
     let net = revoking();
     let auth = net.client().build().unwrap();

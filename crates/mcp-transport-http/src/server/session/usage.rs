@@ -129,6 +129,8 @@ impl SessionUsage {
 mod tests {
     use std::net::Ipv4Addr;
 
+    use mcp_protocol::Principal;
+
     use super::*;
 
     #[test]
@@ -151,5 +153,31 @@ mod tests {
         // Without an owner, only the total counts.
         assert_eq!(usage.reserve(None, part(400), &options), Ok(()));
         assert_eq!(usage.reserve(None, part(1), &options), Err(NoRoom::All));
+    }
+
+    #[test]
+    fn an_address_can_take_only_its_share_of_the_second_half_of_the_sessions() {
+        let options = ServerOptions::new()
+            .with_client_share(20)
+            .with_session_limits(|limits| limits.max_sessions = 10);
+        let usage = SessionUsage::default();
+        let owner = |last| KnownOwner::address(Ipv4Addr::new(10, 0, 0, last).into());
+        let part = Usage {
+            sessions: 1,
+            bytes: 0,
+        };
+        let reserve = |last| usage.reserve(Some(&owner(last)), part, &options);
+        for _ in 0..5 {
+            assert_eq!(reserve(1), Ok(()));
+        }
+        assert_eq!(reserve(1), Err(NoRoom::Share));
+        assert_eq!([reserve(2), reserve(2)], [Ok(()), Ok(())]);
+        assert_eq!(reserve(2), Err(NoRoom::Share));
+        // The share does not limit a principal.
+        let principal = KnownOwner::Principal(Principal::new("alice"));
+        for _ in 0..3 {
+            assert_eq!(usage.reserve(Some(&principal), part, &options), Ok(()));
+        }
+        assert_eq!(reserve(3), Err(NoRoom::All));
     }
 }
