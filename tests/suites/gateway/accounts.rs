@@ -196,6 +196,52 @@ async fn a_user_without_an_account_does_not_make_the_gateway_unready() {
     assert_eq!(gateway.unready().await.len(), 0);
 }
 
+/// Sends a message when it is dropped.
+struct Ended(mpsc::UnboundedSender<()>);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.send(());
+    }
+}
+
+/// A client that listens must not keep the credential of a removed account in use.
+#[tokio::test]
+async fn a_removed_server_keeps_no_connection_of_a_user_who_listens() {
+    for is_stateless in BOTH {
+        let (ended, mut ends) = mpsc::unbounded_channel();
+        let upstream = upstream(is_stateless).user_connector(move |principal, _| {
+            let ended = Arc::new(Ended(ended.clone()));
+            let guard = Tool::new("guard", move || {
+                let _ended = &ended;
+                "kept with the server"
+            });
+            let server = server_of(principal.user()).tool(guard).build().unwrap();
+            Ok(Box::new(mcp_transport_stdio::in_memory(server)) as Box<dyn Transport>)
+        });
+        let gateway = Gateway::builder().mount("m", upstream).build().await;
+        let gateway = gateway.unwrap();
+        let endpoint = Endpoint::new(gateway.clone()).unwrap();
+        let AnyPeer::Stateless(client) = AnyPeer::new(&endpoint, Some("ada"), true).await else {
+            panic!("the client is stateless");
+        };
+        let filter = json!({ "notifications": { "toolsListChanged": true } });
+        let mut subscription = client.call(1, "subscriptions/listen", filter).await;
+        subscription.message().await.unwrap();
+        assert!(ends.try_recv().is_err());
+        assert!(gateway.unmount("m"));
+        assert_eq!(ends.recv().await, Some(()));
+        assert!(
+            gateway
+                .mount("m", self::upstream(is_stateless))
+                .await
+                .is_ok()
+        );
+        drop(subscription);
+        gateway.close().await;
+    }
+}
+
 /// Otherwise, a user without an account could end the connections of others.
 #[tokio::test]
 async fn a_refused_user_closes_no_connection_of_another_user() {

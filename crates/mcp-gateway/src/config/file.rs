@@ -10,8 +10,8 @@ use http::{HeaderName, Uri};
 use mcp_host::{Launch, ServerConfig, Variables};
 use mcp_protocol::InvalidServer;
 use mcp_server::StateKeys;
-use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::auth::AuthSection;
@@ -106,6 +106,13 @@ impl fmt::Debug for ClusterSection {
     }
 }
 
+/// Reads accounts. `null` is an error, because without accounts all users have the account of the gateway.
+fn accounts<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<BTreeMap<String, AccountSection>>, D::Error> {
+    BTreeMap::deserialize(deserializer).map(Some)
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub(super) struct ServerSection {
@@ -117,6 +124,7 @@ pub(super) struct ServerSection {
     pub(super) is_shared: bool,
     /// What the server receives from each user, by the name of the user, instead of the headers or variables of `mcpServers`. `None` if all users
     /// have the account of the gateway.
+    #[serde(deserialize_with = "accounts")]
     pub(super) accounts: Option<BTreeMap<String, AccountSection>>,
     pub(super) max_connections: Option<NonZeroUsize>,
     pub(super) max_connections_per_client: Option<NonZeroUsize>,

@@ -30,6 +30,13 @@ impl Core {
             .map_err(|error| self.not_opened(client, error))
     }
 
+    /// Returns whether a connection of a client may end a call of another client. A user whose account the server refuses must not end one call
+    /// after the other.
+    pub(super) fn may_end_calls(&self, client: &Owner) -> bool {
+        let user = self.user_of(client);
+        user.is_none_or(|user| !self.account_failures.has_failed(user))
+    }
+
     /// Records whether a connection for a client could be opened.
     pub(super) fn record_opened(&self, client: &Owner, has_failed: bool) {
         if let Some(user) = self.user_of(client) {

@@ -31,7 +31,7 @@ impl Core {
         version: (Revision, Negotiation),
         on_change: OnChange,
     ) -> Result<InUse, Error> {
-        let permit = self.connections.permit(&self.upstream, None);
+        let permit = self.connections.permit(&self.upstream, None, true);
         let permit = permit.await.map_err(Error::Rejected)?;
         let routes = Routes::new(None);
         let upstream = &self.upstream;

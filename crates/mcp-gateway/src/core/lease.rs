@@ -182,7 +182,8 @@ impl Core {
             known.restore(subscribed);
         }
         let newest = session.revision();
-        let permit = self.connections.permit(&self.upstream, Some(&owner));
+        let may_end_calls = self.may_end_calls(&owner);
+        let permit = (self.connections).permit(&self.upstream, Some(&owner), may_end_calls);
         let connecting = Connecting {
             client: &owner,
             transport,
@@ -327,7 +328,12 @@ impl Core {
             None => Revision::LATEST,
         };
         let given_back = || self.pool.take(key.clone()?, is_exclusive).ok();
-        let permit = (self.connections).permit_or(&self.upstream, Some(client), given_back);
+        let permit = (self.connections).permit_or(
+            &self.upstream,
+            Some(client),
+            self.may_end_calls(client),
+            given_back,
+        );
         let permit = match permit.await? {
             Ok(permit) => permit,
             Err(lease) => return Ok(lease),

@@ -1,9 +1,11 @@
 //! Subscriptions to changes, for session-based and stateless clients.
 
 use std::collections::{BTreeMap, HashSet};
+use std::convert::Infallible;
+use std::future::pending;
 use std::sync::{Arc, Mutex};
 
-use futures_util::future::join_all;
+use futures_util::future::{join_all, select_all};
 use mcp_client::ChangedList;
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{BoxFuture, Delivery, Outcome, Owner, Payload, RequestContext, Session, lock};
@@ -16,7 +18,6 @@ use tokio::task::JoinSet;
 
 use super::Core;
 use crate::changes::{ChangeSubscription, Changes, notification};
-use crate::connection::UpstreamConnection;
 use crate::watched::WatchPermit;
 
 /// Maximum number of resources of one subscription or session.
@@ -29,11 +30,12 @@ pub(crate) trait ChangeSource: Send + Sync {
     /// Returns the clients that receive changes.
     fn changes(&self) -> &Changes;
 
-    /// Connects for a client, so that changes of lists arrive. Returns the connections that the caller keeps open.
+    /// Connects for a client, so that changes of lists arrive. Each returned future keeps a connection open until it is dropped, and completes
+    /// when the server is removed or replaced.
     fn prepare(
         &self,
         client: &Owner,
-    ) -> impl Future<Output = Result<Vec<Arc<UpstreamConnection>>, ErrorObject>> + Send;
+    ) -> impl Future<Output = Result<Vec<BoxFuture<'static, ()>>, ErrorObject>> + Send;
 
     /// Subscribes to a resource for the client of a request. All subscriptions of the request share `turns`. The returned future
     /// calls `deliver` with each change. It completes when no server has the resource any more.
@@ -45,6 +47,9 @@ pub(crate) trait ChangeSource: Send + Sync {
         deliver: impl Fn(&str) + Send + Sync + 'static,
     ) -> impl Future<Output = Result<BoxFuture<'static, ()>, ErrorObject>> + Send;
 
+    /// Completes when the first attempt to connect to each server has ended.
+    fn settled(&self) -> impl Future<Output = ()> + Send;
+
     /// Completes when the gateway closes.
     fn closed(&self) -> impl Future<Output = ()> + Send;
 }
@@ -54,10 +59,16 @@ impl ChangeSource for Arc<Core> {
         &self.changes
     }
 
-    async fn prepare(&self, client: &Owner) -> Result<Vec<Arc<UpstreamConnection>>, ErrorObject> {
+    async fn prepare(&self, client: &Owner) -> Result<Vec<BoxFuture<'static, ()>>, ErrorObject> {
         if self.upstream.has_accounts() {
             let lease = self.lease_for(client).await?;
-            return Ok(vec![Arc::clone(&lease.connection)]);
+            let connection = Arc::clone(&lease.connection);
+            let mut closing = self.closing.subscribe();
+            return Ok(vec![Box::pin(async move {
+                // Otherwise, a removed account would stay in use.
+                let _ = closing.wait_for(|is_closing| *is_closing).await;
+                drop(connection);
+            })]);
         }
         self.shared().await.map(|_| Vec::new())
     }
@@ -73,6 +84,8 @@ impl ChangeSource for Arc<Core> {
         let watch = Core::watch(self, uri, principal, client, turns, deliver).await?;
         Ok(Box::pin(watch))
     }
+
+    async fn settled(&self) {}
 
     async fn closed(&self) {
         let mut closing = self.closing.subscribe();
@@ -110,7 +123,8 @@ pub(crate) async fn listen(
     let open = source.changes().open(&subscription)?;
     let counted = source.changes().watched.reserve(&context.owner(), &uris)?;
     // Changes of lists arrive on the shared connection, or on that of the user.
-    let _connections = source.prepare(&context.owner()).await?;
+    let client = context.owner();
+    let connections = source.prepare(&client).await?;
     let (_watches, watched) = watch_all(&source, uris, &context, &subscription).await;
     if !watched.is_empty() {
         let watched = watched.iter().map(|uri| uri.to_string());
@@ -122,10 +136,28 @@ pub(crate) async fn listen(
     params.insert("notifications".to_owned(), json!(accepted));
     drop(accepted);
     subscription.notify(method::NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED, params);
-    source.closed().await;
+    tokio::select! {
+        () = source.closed() => {}
+        never = keep_connected(&source, &client, connections) => match never {},
+    }
     drop((open, counted));
     let meta = SubscriptionsListenResultMeta::new(context.exchange().id().clone());
     Ok(Payload::of(SubscriptionsListenResult::new(meta)))
+}
+
+/// Keeps connections open for a client. When a server was replaced, connects to the new one.
+async fn keep_connected(
+    source: &impl ChangeSource,
+    client: &Owner,
+    mut connections: Vec<BoxFuture<'static, ()>>,
+) -> Infallible {
+    while !connections.is_empty() {
+        let ((), _, others) = select_all(connections).await;
+        source.settled().await;
+        // The others are part of the new ones.
+        connections = source.prepare(client).await.unwrap_or(others);
+    }
+    pending().await
 }
 
 /// Subscribes to resources for a client. Returns the running subscriptions, and the URIs of their resources.

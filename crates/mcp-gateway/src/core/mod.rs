@@ -84,7 +84,7 @@ impl Core {
             Self::on_change(core)(list);
         });
         let connections = Arc::<Capacity>::default();
-        let permit = connections.permit(&upstream, None).await;
+        let permit = connections.permit(&upstream, None, true).await;
         let first = UpstreamConnection::open(
             &upstream,
             upstream.transport(None)?,

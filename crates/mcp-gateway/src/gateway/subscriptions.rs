@@ -12,7 +12,6 @@ use super::access::ItemKind;
 use super::state::State;
 use crate::catalog::UriSource;
 use crate::changes::Changes;
-use crate::connection::UpstreamConnection;
 use crate::core::{ChangeSource, Core};
 
 impl ChangeSource for Arc<State> {
@@ -21,7 +20,7 @@ impl ChangeSource for Arc<State> {
     }
 
     /// Connects to all servers at the same time. A server that cannot be reached does not affect the other servers.
-    async fn prepare(&self, client: &Owner) -> Result<Vec<Arc<UpstreamConnection>>, ErrorObject> {
+    async fn prepare(&self, client: &Owner) -> Result<Vec<BoxFuture<'static, ()>>, ErrorObject> {
         let mut connecting = JoinSet::new();
         for mount in self.mounts().iter() {
             let Some(proxy) = mount.proxy() else { continue };
@@ -57,6 +56,12 @@ impl ChangeSource for Arc<State> {
         let watch = resource.watch(self).await?;
         let state = Self::downgrade(self);
         Ok(Box::pin(resource.follow(watch, state)))
+    }
+
+    async fn settled(&self) {
+        for mount in self.mounts().iter() {
+            mount.settled().await;
+        }
     }
 
     async fn closed(&self) {
@@ -109,9 +114,7 @@ impl WatchedResource {
                 return;
             }
             let Some(state) = state.upgrade() else { return };
-            for mount in state.mounts().iter() {
-                mount.settled().await;
-            }
+            state.settled().await;
             let again = self.watch(&state).await;
             // It may be different at the new server. Without one, the client learns that when it reads the resource.
             (self.deliver)(&self.uri);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcp_protocol::{Principal, lock};
 use tokio::time::Instant;
 
-/// How long a user waits after a connection could not be opened. Each attempt can close a connection of another user.
+/// How long a user waits after a connection could not be opened.
 const FAILURE_WAIT: Duration = Duration::from_secs(1);
 /// Maximum number of users whose failures are kept.
 const MAX_FAILURES: usize = 1_024;
@@ -19,6 +19,11 @@ pub(crate) struct AccountFailures(Mutex<HashMap<Principal, Instant>>);
 impl AccountFailures {
     pub(crate) fn is_waiting(&self, user: &Principal, now: Instant) -> bool {
         lock(&self.0).get(user).is_some_and(|next| now < *next)
+    }
+
+    /// Returns whether the last connection of a user could not be opened.
+    pub(crate) fn has_failed(&self, user: &Principal) -> bool {
+        lock(&self.0).contains_key(user)
     }
 
     pub(crate) fn record(&self, user: &Principal, has_failed: bool, now: Instant) {
@@ -49,9 +54,10 @@ mod tests {
         let later = |millis| start + Duration::from_millis(millis);
         assert!(failures.is_waiting(&ada, later(999)));
         assert!(!failures.is_waiting(&ada, later(1_000)));
-        assert!(!failures.is_waiting(&bob, start));
+        assert!(!failures.is_waiting(&bob, start) && !failures.has_failed(&bob));
+        assert!(failures.has_failed(&ada), "also after the wait");
         failures.record(&ada, false, start);
-        assert!(!failures.is_waiting(&ada, start));
+        assert!(!failures.is_waiting(&ada, start) && !failures.has_failed(&ada));
     }
 
     #[tokio::test(start_paused = true)]

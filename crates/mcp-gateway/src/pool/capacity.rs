@@ -103,7 +103,7 @@ enum Full {
 impl Capacity {
     /// Returns a permit to open a connection for a client, or for the gateway itself. If necessary, closes a connection that no
     /// call uses. If all connections are in use, closes the oldest connection of the client with the most connections, provided
-    /// that this client has at least two more than the new client. Otherwise, waits for a limited time until a connection is
+    /// that this client has at least two more than the new client, and the new client may end calls. Otherwise, waits for a limited time until a connection is
     /// unused. Meanwhile, `other` can return another value instead, such as a connection that a call has released.
     ///
     /// # Errors
@@ -112,6 +112,7 @@ impl Capacity {
         self: &Arc<Self>,
         upstream: &Upstream,
         client: Option<&Owner>,
+        may_end_calls: bool,
         mut other: impl FnMut() -> Option<T>,
     ) -> Result<Result<Permit, T>, ErrorObject> {
         let start = Instant::now();
@@ -119,7 +120,7 @@ impl Capacity {
             if let Some(other) = other() {
                 return Ok(Err(other));
             }
-            let full = match self.try_permit(upstream, client).await {
+            let full = match self.try_permit(upstream, client, may_end_calls).await {
                 Ok(permit) => return Ok(Ok(permit)),
                 Err(full) => full,
             };
@@ -142,8 +143,9 @@ impl Capacity {
         self: &Arc<Self>,
         upstream: &Upstream,
         client: Option<&Owner>,
+        may_end_calls: bool,
     ) -> Result<Permit, ErrorObject> {
-        let permit = self.permit_or(upstream, client, || None::<Infallible>);
+        let permit = self.permit_or(upstream, client, may_end_calls, || None::<Infallible>);
         permit
             .await
             .map(|permit| permit.unwrap_or_else(|never| match never {}))
@@ -153,10 +155,11 @@ impl Capacity {
         self: &Arc<Self>,
         upstream: &Upstream,
         client: Option<&Owner>,
+        may_end_calls: bool,
     ) -> Result<Permit, Full> {
         let (number, closed) = {
             let mut table = lock(&self.table);
-            let closed = table.make_room(upstream, client)?;
+            let closed = table.make_room(upstream, client, may_end_calls)?;
             table.last += 1;
             let number = table.last;
             let entry = Entry {
@@ -202,13 +205,17 @@ impl Table {
         &mut self,
         upstream: &Upstream,
         client: Option<&Owner>,
+        may_end_calls: bool,
     ) -> Result<Option<Arc<UpstreamConnection>>, Full> {
         let own = self.count(client);
         let max_own = upstream.max_connections_per_client;
         let (found, full) = if client.is_some_and(Owner::is_known) && own >= max_own {
             (self.unused(client), Full::Client)
         } else if self.open.len() >= upstream.max_connections {
-            let found = self.unused(None).or_else(|| self.of_largest(own));
+            let found = self.unused(None).or_else(|| {
+                let largest = may_end_calls.then(|| self.of_largest(own));
+                largest.flatten()
+            });
             (found, Full::All)
         } else {
             return Ok(None);

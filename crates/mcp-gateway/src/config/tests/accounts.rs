@@ -140,6 +140,7 @@ fn an_account_is_complete_and_belongs_to_one_user() {
         config.unwrap_err().to_string()
     };
     for (settings, auth, expected) in [
+        (r#"{"accounts":null}"#, tokens, "null, expected"),
         (
             r#"{"accounts":{}}"#,
             tokens,
