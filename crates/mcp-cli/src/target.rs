@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use mcp_host::{Config, ConfigFormat, HeadersHelper, Launch, ServerConfig, Variables};
+use mcp_host::{Config, ConfigFormat, HeadersHelper, Launch, LaunchPlan, ServerConfig, Variables};
 use url::Url;
 
 use crate::args::{Options, Words};
@@ -194,18 +194,22 @@ fn is_url(word: &str) -> bool {
 /// Finds a server in the file of `--config` or, without this option, in the files of this folder and of known hosts.
 fn configured(name: &str, words: Option<&[String]>, options: &Options) -> Result<Target, Failure> {
     let config = configuration(options)?;
-    if let Some((_, error)) = config.errors().find(|(other, _)| *other == name) {
-        return Err(Failure::usage(error.to_string()));
-    }
-    let Some((_, server)) = config.servers().find(|(other, _)| *other == name) else {
-        return Err(unknown(name, words, &config, options));
-    };
     let server_words = format!("server {name:?}");
-    for warning in config.warnings() {
-        if warning.contains(&server_words) {
-            say(&format!("note: {warning}"));
+    let error = config.errors().find(|(other, _)| *other == name);
+    let server = config.servers().find(|(other, _)| *other == name);
+    if error.is_some() || server.is_some() {
+        for warning in config.warnings() {
+            if warning.contains(&server_words) {
+                say(&format!("note: {warning}"));
+            }
         }
     }
+    if let Some((_, error)) = error {
+        return Err(Failure::usage(error.to_string()));
+    }
+    let Some((_, server)) = server else {
+        return Err(unknown(name, words, &config, options));
+    };
     if !server.is_enabled {
         say(&format!(
             "note: {server_words} is disabled in its file; it is started because it is named here"
@@ -217,6 +221,9 @@ fn configured(name: &str, words: Option<&[String]>, options: &Options) -> Result
         let value = input_value(&config.input(name, id));
         let value =
             value.map_err(|failure| Failure::usage(format!("{server_words}: {failure}")))?;
+        if config.input(name, id).is_secret() {
+            hidden::add_value(&format!("${{input:{id}}}"), &value);
+        }
         variables = variables.with_input(id, value);
     }
     let server = read(name, server, &variables)
@@ -303,11 +310,28 @@ fn read(name: &str, config: &ServerConfig, variables: &Variables) -> Result<Serv
             .collect();
         say(&format!("starts {}", words.join(" ")));
     }
+    if let Launch::Http {
+        headers_helper: Some(helper),
+        ..
+    } = &config.launch
+    {
+        // Before anything is hidden: a file could make a part of the command look like a secret.
+        let command = helper.command();
+        say(&format!("runs {command:?} for the headers of the server"));
+    }
     hidden::add_values(config, variables);
-    let resolved = config.resolve(variables);
-    let resolved = resolved.map_err(|error| Failure::usage(error.to_string()))?;
-    hidden::add_named_values(&resolved.launch);
-    match resolved.launch {
+    let plan = LaunchPlan::new(config.clone(), false, variables);
+    let plan = plan.map_err(|error| Failure::usage(error.to_string()))?;
+    for (name, value) in plan.code_variables() {
+        say(&format!(
+            "with {name}={value:?}, which can make it run other code"
+        ));
+    }
+    let launch = plan.started().launch.clone();
+    if !matches!(launch, Launch::Http { .. }) {
+        hidden::add_named_values(&launch);
+    }
+    match launch {
         Launch::Stdio {
             command,
             args,
@@ -337,11 +361,8 @@ fn read(name: &str, config: &ServerConfig, variables: &Variables) -> Result<Serv
                 .map_err(|error| Failure::usage(format!("URL {:?}: {error}", shown_text(&text))))?;
             hidden::add_url(&url);
             say(&format!("connects to {}", shown(&url)));
-            if let Some(helper) = &helper {
-                say(&format!(
-                    "runs {:?} for the headers of the server",
-                    helper.command()
-                ));
+            for (name, value) in &headers {
+                hidden::add_named(name, value);
             }
             let server = HttpServer::new(url, name, headers)?;
             Ok(Server::Http(HttpServer { helper, ..server }))

@@ -201,3 +201,82 @@ fn a_command_for_headers_is_shown_and_its_output_is_not() {
     }
     assert!(folder.join("ran").exists() && !folder.join("not-sent").exists());
 }
+
+#[cfg(unix)]
+#[test]
+fn a_file_cannot_hide_the_command_that_runs_and_the_host_that_is_connected() {
+    let folder = folder("hidden");
+    let command = "touch mark; echo {";
+    for (server, part) in [
+        (
+            serde_json::json!({
+                "url": "http://127.0.0.1:9/mcp", "headersHelper": command,
+                "headers": { "x": format!("${{git-credential-helper:-{command}}}") }
+            }),
+            "runs \"touch mark; echo {\" for",
+        ),
+        (
+            serde_json::json!({
+                "url": "http://127.0.0.1:9/mcp", "headersHelper": command,
+                "headers": { "X-Key": command }
+            }),
+            "runs \"touch mark; echo {\" for",
+        ),
+        (
+            serde_json::json!({ "url": "http://${https api.github.com:-127.0.0.1:9}/mcp" }),
+            "connects to http://127.0.0.1:9/mcp",
+        ),
+        (
+            serde_json::json!({ "url": "http://127.0.0.1:9/mcp", "headers": { "X-Key": "127.0.0.1" } }),
+            "connects to http://127.0.0.1:9/mcp",
+        ),
+        (
+            serde_json::json!({ "url": "${url:-http://127.0.0.1:9/mcp}" }),
+            "connects to http://127.0.0.1:9/mcp",
+        ),
+    ] {
+        let text = serde_json::json!({ "mcpServers": { "calc": server } }).to_string();
+        let (_, said) = list(&folder, "mcp.json", &text, &[]);
+        assert!(said.contains(part), "{text}: {said}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn variables_of_a_file_that_choose_code_are_shown() {
+    let folder = folder("code");
+    std::fs::write(folder.join(".env"), "PATH=bin:/usr/bin:/bin\nMODE=1\n").unwrap();
+    let text = r#"{"servers": {"calc": {"command": CALC, "envFile": ".env"}}}"#;
+    let text = text.replace("CALC", &calc());
+    let (output, said) = list(&folder, "mcp.json", &text, &[]);
+    assert!(output.status.success(), "{said}");
+    let shown = "with PATH=\"bin:/usr/bin:/bin\", which can make it run other code";
+    assert!(said.contains(shown) && !said.contains("MODE"), "{said}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_secret_input_is_not_shown_in_the_output_of_its_program() {
+    let folder = folder("secret-input");
+    let text = r#"{"inputs": [{"id": "i", "password": true}], "servers": {"calc":
+        {"command": "sh", "args": ["-c", "echo GOT=$A >&2; exit 1"], "env": {"A": "${input:i}"}}}}"#;
+    let (_, said) = list(
+        &folder,
+        "mcp.json",
+        text,
+        &[("MCP_INPUT_I", "Hunter2-s3cret-pw")],
+    );
+    assert!(said.contains("GOT=${input:i}"), "{said}");
+    assert!(!said.contains("Hunter2"), "{said}");
+}
+
+#[test]
+fn an_error_of_a_server_names_its_file() {
+    let folder = folder("error");
+    let (output, said) = list(&folder, "mcp.json", r#"{"mcpServers": {"calc": 1}}"#, &[]);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("mcp.json: server \"calc\": a server must be an object"),
+        "{said}"
+    );
+}

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+/// Maximum size of a misspelled name. Comparing a longer one would take long.
+const MAX_NAME_BYTES: usize = 64;
 /// Keywords that can add arguments to a schema that are not in its `properties`.
 const FURTHER_ARGUMENTS: [&str; 9] = [
     "$ref",
@@ -33,6 +35,9 @@ pub fn argument_names(schema: &Value) -> Option<Vec<&str>> {
 
 /// Returns the element of `names` that is most similar to `name`, or `None` if all names differ too much.
 pub fn nearest_name<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if name.len() > MAX_NAME_BYTES {
+        return None;
+    }
     let distances = names
         .into_iter()
         .map(|known| (strsim::levenshtein(name, known), known));

@@ -77,6 +77,11 @@ fn known_files(
             }
         }
     }
+    // The user can have opened the own folder.
+    project.retain(|(path, ..)| {
+        let path = std::path::absolute(path).ok();
+        path.is_none() || !user.iter().any(|(known, ..)| Some(known) == path.as_ref())
+    });
     project.extend(user);
     project
 }
@@ -100,6 +105,12 @@ mod tests {
         let has = |path: &str| files.iter().any(|(known, ..)| known == Path::new(path));
         assert!(has("/project/.vscode/mcp.json") && has("/home/a/.claude.json"));
         assert!(has("/home/a/.codex/config.toml") && has("/home/a/.config/goose/config.yaml"));
+        let own = known_files(Path::new("/home/a"), home);
+        let named = own
+            .iter()
+            .filter(|(path, ..)| path.ends_with(".cursor/mcp.json"));
+        let is_project: Vec<bool> = named.map(|(_, _, is_project)| *is_project).collect();
+        assert_eq!(is_project, [false], "the folder of the user was opened");
         // Without a folder of the user.
         assert!(
             known_files(Path::new("/project"), |_| None)

@@ -14,6 +14,8 @@ use crate::text_file::without_mark;
 
 /// Maximum edit distance between a misspelled key and the correct one.
 const MAX_DIFFERENCES: usize = 2;
+/// Maximum number of servers of a file.
+const MAX_SERVERS: usize = 1_000;
 
 /// The servers of a file.
 pub(super) struct ConfigContent {
@@ -102,8 +104,10 @@ impl ConfigFormat {
     fn misspelled(self, root: &Map<String, Value>) -> Option<(String, &'static str)> {
         let near = |key: &String| {
             let lower = key.to_lowercase();
-            let is_near =
-                |known: &&str| levenshtein(&lower, &known.to_lowercase()) <= MAX_DIFFERENCES;
+            let is_near = |known: &&str| {
+                lower.len().abs_diff(known.len()) <= MAX_DIFFERENCES
+                    && levenshtein(&lower, &known.to_lowercase()) <= MAX_DIFFERENCES
+            };
             // `mcp` is near to many short words.
             let mut known = self.keys().into_iter().filter(|known| *known != "mcp");
             known.find(is_near)
@@ -127,6 +131,16 @@ impl ConfigContent {
     /// Adds the servers of the list that these members lead to. A list with an item for each server has their names in the items.
     fn add(&mut self, list: &[&str], servers: Value) -> Result<(), ConfigError> {
         let pointer: String = list.iter().map(|member| pointer_to(member)).collect();
+        let count = match &servers {
+            Value::Object(servers) => servers.len(),
+            Value::Array(servers) => servers.len(),
+            _ => 0,
+        };
+        if self.servers.len() + count > MAX_SERVERS {
+            return Err(syntax::error(format!(
+                "{pointer} has {count} servers, and a file may have {MAX_SERVERS}"
+            )));
+        }
         match servers {
             Value::Object(servers) => {
                 for (name, value) in servers {

@@ -19,7 +19,7 @@ mod server;
 mod syntax;
 mod variables;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -207,11 +207,15 @@ impl Config {
     /// similar-looking name, adds a warning and logs it.
     pub fn merge(&mut self, other: Self) {
         self.warnings.extend(other.warnings);
+        let of_project = self.servers.iter().filter(|(_, place)| place.is_project);
+        let mut places = HashMap::new();
+        for (known, place) in of_project {
+            let first = places.entry(visible(known));
+            first.or_insert_with(|| (known.clone(), place.clone()));
+        }
         for (name, configured) in other.servers {
-            let place = self.servers.iter().find(|(known, place)| {
-                place.is_project && !configured.is_project && look_alike(known, &name)
-            });
-            if let Some((known, place)) = place {
+            let place = (!configured.is_project).then(|| places.get(&visible(&name)));
+            if let Some((known, place)) = place.flatten() {
                 let warning = taken_name_warning(known, place, &name, &configured);
                 tracing::warn!("{warning}");
                 self.warnings.push(warning);
@@ -308,6 +312,9 @@ impl ConfigFile {
         let mut config = Config::with_found(found.map_err(|error| error.within(path.display()))?);
         for configured in config.servers.values_mut() {
             configured.file = Some(path.clone());
+            if let Err(error) = &mut configured.server {
+                *error = error.clone().within(path.display());
+            }
         }
         for warning in &mut config.warnings {
             *warning = format!("{}: {warning}", path.display());
@@ -338,13 +345,10 @@ fn current_folder() -> PathBuf {
     std::env::current_dir().unwrap_or_default()
 }
 
-/// Returns whether two names are equal without regard to case and invisible characters.
-fn look_alike(one: &str, other: &str) -> bool {
-    let visible = |name: &str| {
-        let visible = name.chars().filter(|c| !is_hidden(*c));
-        visible.collect::<String>().trim().to_lowercase()
-    };
-    one == other || visible(one) == visible(other)
+/// Returns the part of a name that a person can distinguish from other names: without case and invisible characters.
+fn visible(name: &str) -> String {
+    let visible = name.chars().filter(|c| !is_hidden(*c));
+    visible.collect::<String>().trim().to_lowercase()
 }
 
 /// Returns the warning that a server of the opened folder has the name of a user's server, or a similar-looking name.

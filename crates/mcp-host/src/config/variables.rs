@@ -96,8 +96,8 @@ impl Variables {
         Ok(expanded)
     }
 
-    /// Returns the references of a text to environment variables, inputs and secrets, with their values. References without a value are
-    /// left out.
+    /// Returns the references of a text to environment variables, inputs and secrets, with their values. References without a value, or
+    /// whose value is the default in the text, are left out.
     pub(super) fn values(&self, text: &str) -> Vec<(String, String)> {
         if text.starts_with(SECRET) {
             let value = self.secret(text).ok();
@@ -109,7 +109,8 @@ impl Variables {
         let value = |part| match part {
             Part::Reference(reference) => {
                 let variable = variable_of(reference).0;
-                let value = self.value(reference).ok()?;
+                // Without its default.
+                let value = self.value(variable).ok()?;
                 (!NO_SECRETS.contains(&variable)).then(|| (format!("${{{variable}}}"), value))
             }
             Part::Text(_) => None,
@@ -260,11 +261,7 @@ mod tests {
     fn values_have_the_names_of_their_references() {
         let text = "a ${KEY} ${env:KEY | value:x} ${NONE} ${$}${/} ${NONE:-default}";
         let values = variables().values(text);
-        let expected = [
-            ("${KEY}", "k${KEY}"),
-            ("${env:KEY}", "k${KEY}"),
-            ("${NONE}", "default"),
-        ];
+        let expected = [("${KEY}", "k${KEY}"), ("${env:KEY}", "k${KEY}")];
         assert_eq!(
             values,
             expected.map(|(name, value)| (name.to_owned(), value.to_owned()))

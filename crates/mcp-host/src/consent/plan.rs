@@ -105,7 +105,7 @@ impl LaunchPlan {
     }
 
     /// Returns the variables that choose code, with their values.
-    pub(super) fn code_variables(&self) -> BTreeMap<String, String> {
+    pub fn code_variables(&self) -> BTreeMap<String, String> {
         let Launch::Stdio { env, .. } = &self.started.launch else {
             return BTreeMap::new();
         };

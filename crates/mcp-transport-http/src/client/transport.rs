@@ -68,8 +68,13 @@ pub struct HttpTransport {
     built_in: Arc<OnceLock<Arc<dyn HttpService<RequestBody>>>>,
 }
 
-/// Headers that only the transport sets.
-const OWN: [HeaderName; 10] = [
+/// Headers that only the transport sets, and headers that are for one connection.
+const OWN: [HeaderName; 15] = [
+    header::HOST,
+    header::EXPECT,
+    header::TE,
+    header::TRAILER,
+    header::UPGRADE,
     header::ACCEPT,
     header::CONTENT_TYPE,
     header::CONTENT_LENGTH,

@@ -15,6 +15,11 @@ use super::hosts::KnownHost;
 use super::server::{Launch, ServerConfig};
 use crate::text::{one_line, printable};
 
+/// Maximum size of the name of a server. Each warning repeats it.
+const MAX_NAME_BYTES: usize = 256;
+/// Maximum number of keys of a server that are reported as not used.
+const MAX_UNUSED: usize = 20;
+
 /// Largest accepted timeout: one week.
 const MAX_TIMEOUT_MS: f64 = 604_800_000.0;
 /// A number of milliseconds below this limit is read as seconds, because some hosts store seconds under the same key.
@@ -200,6 +205,12 @@ pub(super) fn read(
     written: Written,
     host: &KnownHost,
 ) -> Result<Option<(ServerConfig, Vec<String>)>, ConfigError> {
+    if written.name.len() > MAX_NAME_BYTES {
+        return Err(ConfigError::server(format!(
+            "the name has {} bytes; use at most {MAX_NAME_BYTES}",
+            written.name.len()
+        )));
+    }
     let Value::Object(members) = written.value else {
         return Err(ConfigError::server("a server must be an object"));
     };
@@ -224,10 +235,15 @@ pub(super) fn read(
     let is_program = matches!(server.launch, Launch::Stdio { .. });
     // A key with the value `null` counts as absent.
     let unused = entry.members.iter().filter(|(_, value)| !value.is_null());
-    for (key, _) in unused {
+    let more = unused.clone().count().saturating_sub(MAX_UNUSED);
+    for (key, _) in unused.take(MAX_UNUSED) {
         let problem = unknown_key(key, Some(is_program));
         let place = one_line(&printable(&format!("{}{}", entry.pointer, pointer_to(key))));
         entry.warnings.push(format!("{problem} (at {place})"));
+    }
+    if more > 0 {
+        let text = format!("{more} more keys are not used");
+        entry.warnings.push(text);
     }
     Ok(Some((server, entry.warnings)))
 }

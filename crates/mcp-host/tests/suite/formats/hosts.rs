@@ -9,6 +9,31 @@ use super::files::{FILES, YAML_FILES};
 use crate::support::Folder;
 
 #[test]
+fn the_content_decides_between_the_formats_of_json_files() {
+    let formats = [
+        ConfigFormat::Standard,
+        ConfigFormat::VsCode,
+        ConfigFormat::Gemini,
+    ];
+    for text in [
+        r#"{ "mcpServers": { "a": { "command": "x" } } }"#,
+        r#"{ "servers": { "a": { "command": "x" } } }"#,
+        r#"{ "context_servers": { "a": { "command": "x", "args": [] } } }"#,
+    ] {
+        for format in formats {
+            let config = Config::parse(text, format).unwrap();
+            assert_eq!(config.servers().count(), 1, "{format:?}: {text}");
+        }
+        for format in [ConfigFormat::Yaml, ConfigFormat::Codex] {
+            let servers = Config::parse(text, format);
+            let is_read = servers.is_ok_and(|config| config.servers().count() == 1);
+            let is_yaml = format == ConfigFormat::Yaml && text.contains("mcpServers");
+            assert_eq!(is_read, is_yaml, "{format:?}: {text}");
+        }
+    }
+}
+
+#[test]
 fn files_are_read_as_their_hosts_write_them() {
     let folder = Folder::new("hosts");
     let here = std::env::current_dir().unwrap();

@@ -230,3 +230,62 @@ fn the_inputs_of_a_server_are_named_once() {
     );
     assert_eq!(server.inputs(), ["key"]);
 }
+
+#[test]
+fn the_number_of_servers_of_a_file_and_the_size_of_a_name_are_limited() {
+    let file = |count: usize| {
+        let servers = (0..count).map(|number| format!(r#""s{number}": {{"command": "x"}}"#));
+        let servers: Vec<_> = servers.collect();
+        format!(r#"{{"mcpServers": {{{}}}}}"#, servers.join(","))
+    };
+    let most = Config::parse(&file(1_000), ConfigFormat::Standard).unwrap();
+    assert_eq!(most.servers().count(), 1_000);
+    let error = Config::parse(&file(1_001), ConfigFormat::Standard).unwrap_err();
+    let expected = "/mcpServers has 1001 servers, and a file may have 1000";
+    assert!(error.to_string().contains(expected), "{error}");
+
+    let named = |bytes: usize| {
+        let name = "n".repeat(bytes);
+        let text = format!(r#"{{"mcpServers": {{"{name}": {{"command": "x"}}}}}}"#);
+        Config::parse(&text, ConfigFormat::Standard).unwrap()
+    };
+    assert_eq!(named(256).servers().count(), 1);
+    let config = named(257);
+    let (_, error) = config.errors().next().unwrap();
+    assert!(
+        error
+            .to_string()
+            .contains("the name has 257 bytes; use at most 256")
+    );
+
+    // The servers of the folder are compared with those of the user.
+    let mut config = Config::new();
+    config.merge(most.into_project());
+    config.merge(Config::parse(&file(1_000), ConfigFormat::Standard).unwrap());
+    assert_eq!(
+        (config.servers().count(), config.warnings().len()),
+        (1_000, 1_000)
+    );
+}
+
+#[test]
+fn keys_that_are_not_used_are_named_up_to_a_limit() {
+    let keys = (0..25).map(|number| format!(r#""unknown key {number}": 1"#));
+    let long = "k".repeat(400_000);
+    for (keys, expected) in [
+        (keys.collect::<Vec<_>>().join(","), 21),
+        // A misspelling is not searched in a long key.
+        (format!(r#""{long}": 1, "comand": 1"#), 2),
+    ] {
+        let text = format!(r#"{{"mcpServers": {{"a": {{"command": "x", {keys}}}}}}}"#);
+        let config = Config::parse(&text, ConfigFormat::Standard).unwrap();
+        let warnings = config.warnings();
+        assert_eq!(warnings.len(), expected);
+        let last = warnings.last().unwrap();
+        let is_known = last.contains("5 more keys are not used") || last.contains("did you mean");
+        assert!(is_known, "{last:.100}");
+    }
+    let text = format!(r#"{{"{long}": 1}}"#);
+    let config = Config::parse(&text, ConfigFormat::Standard).unwrap();
+    assert!(config.warnings().is_empty());
+}
