@@ -94,7 +94,7 @@ impl Table {
         }
     }
 
-    /// Removes the oldest resource from the queue of those from which the client is to unsubscribe.
+    /// Removes the oldest resource from the queue of resources to unsubscribe from.
     fn pop_unsubscribe(&mut self) -> Option<Arc<str>> {
         let uri = self.unsubscribe_queue.pop_front()?;
         self.unsubscribe_queue_bytes -= uri.len() + OVERHEAD_BYTES;

@@ -196,8 +196,8 @@ impl AuthSection {
         }
     }
 
-    /// Returns warnings about tokens without a scope that all requests need, about scopes of tokens that nothing needs, and about scopes of rules
-    /// that no token has.
+    /// Returns warnings about three mistakes: a token lacks a scope that all requests need; a token has a scope that nothing
+    /// needs; or no token has a scope that a rule needs.
     pub(super) fn scope_warnings<'a>(
         &'a self,
         of_rules: impl IntoIterator<Item = &'a str>,

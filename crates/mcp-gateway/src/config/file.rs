@@ -115,14 +115,14 @@ pub(super) struct ServerSection {
     pub(super) is_required: bool,
     #[serde(rename = "shared")]
     pub(super) is_shared: bool,
-    /// What the server receives from each user, by the name of the user, instead of the headers or variables of `mcpServers`. `None` if all users
-    /// have the account of the gateway.
+    /// The headers or variables that the server receives for each user, by the name of the user. They replace the headers or
+    /// variables of `mcpServers`. `None` if all users have the account of the gateway.
     pub(super) accounts: Option<BTreeMap<String, AccountSection>>,
     pub(super) max_connections: Option<NonZeroUsize>,
     pub(super) max_connections_per_client: Option<NonZeroUsize>,
     #[serde(rename = "readOnly")]
     pub(super) is_read_only: bool,
-    /// By the name at the server.
+    /// The settings of tools, by their names at the server.
     pub(super) tools: BTreeMap<String, ToolSection>,
 }
 

@@ -60,7 +60,7 @@ fn invalid(text: impl Into<String>) -> InvalidServer {
     InvalidServer::new(text)
 }
 
-/// Keys with which an operator could try to name users in a rule, in the singular.
+/// Keys, in the singular, with which an operator could try to name users in a rule.
 const USER_KEYS: [&str; 6] = ["client", "group", "principal", "role", "subject", "user"];
 
 /// Adds a suggestion to an error about an unknown key.
@@ -384,7 +384,8 @@ impl GatewayConfig {
         Ok(())
     }
 
-    /// Returns the names of the settings that differ from those with which the program was started, and need a restart.
+    /// Returns the names of the settings that need a restart: the settings that differ from those with which the program was
+    /// started.
     pub fn needs_restart(&self, started: &Self) -> Vec<&'static str> {
         let (new, old) = (&self.section, &started.section);
         let settings = [

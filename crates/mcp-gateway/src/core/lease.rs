@@ -26,7 +26,7 @@ const MAX_SUBSCRIBING: usize = 8;
 const MAX_RESTORE_WAIT: Duration = Duration::from_secs(60);
 /// Time for which the restoration keeps the connection from being closed to make room for another one.
 const MAX_RESTORE_HOLD: Duration = Duration::from_millis(500);
-/// Maximum time that one `resources/subscribe` can delay the others.
+/// Maximum time that one `resources/subscribe` can delay the other requests.
 const MAX_SUBSCRIBE_WAIT: Duration = Duration::from_secs(10);
 
 /// Returns the identity of a session's client that the gateway declares to an upstream server. The capability for tasks is
@@ -367,7 +367,8 @@ impl Core {
         Ok(lease)
     }
 
-    /// Makes the subscriptions of a principal on a new connection. A cancelled request does not end this, because other requests use the connection.
+    /// Subscribes on a new connection to the resources that the clients of a principal watch. If a request is cancelled, the
+    /// subscriptions continue, because other requests use the connection.
     async fn watch_lease(self: &Arc<Self>, lease: &Lease, principal: Option<Principal>) {
         let connection = Arc::clone(&lease.connection);
         let core = Arc::clone(self);

@@ -27,7 +27,7 @@ const GATHER: Duration = Duration::from_millis(5);
 /// The share of one client: each client can use this part of the memory for parked calls.
 const CLIENTS: usize = 8;
 
-/// The params that only continue a call.
+/// The params that are sent only to continue a call.
 pub(crate) const CONTINUATION: [&str; 2] = ["inputResponses", "requestState"];
 
 /// The calls that wait for their clients, by their ids.

@@ -15,8 +15,8 @@ use mcp_protocol::LogLimit;
 
 /// How long a new connection waits until the connection that it replaces is closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
-/// Maximum time that a request waits for a connection: if the calls of all clients use all connections, and if the calls of its
-/// own client use the client's whole share. Last, the interval at which it looks for a connection.
+/// Times of a request that waits for a connection: the maximum if the calls of all clients use all connections; the maximum if
+/// the calls of its own client use the client's whole share; and the interval at which the request looks for a connection.
 const MAX_WAIT: Duration = Duration::from_secs(2);
 const MAX_OWN_WAIT: Duration = Duration::from_secs(30);
 const RETRY_INTERVAL: Duration = Duration::from_millis(50);

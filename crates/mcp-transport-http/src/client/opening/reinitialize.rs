@@ -89,7 +89,7 @@ async fn open_with_retries(state: &Arc<ClientState>) -> Result<Arc<Session>, Str
     }
 }
 
-/// Opens a session like the lost one and restores its log level and subscriptions.
+/// Opens a session that replaces the lost session, and restores its log level and subscriptions.
 async fn open_session(state: &Arc<ClientState>) -> Result<Arc<Session>, ReinitializeError> {
     let Some(params) = state.sessions.initialize_params() else {
         return Err(ReinitializeError::Final(
