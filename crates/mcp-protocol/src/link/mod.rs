@@ -78,7 +78,7 @@ impl dyn Link {
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Extras {
-    /// HTTP headers that repeat arguments: name and encoded value.
+    /// HTTP headers that echo arguments: name and encoded value.
     pub headers: Vec<(String, String)>,
     /// The receiver of the request's id.
     pub id: Option<SentId>,

@@ -123,7 +123,7 @@ impl Layers {
         }
     }
 
-    /// Starts a request on its way to `end`.
+    /// Starts to pass a request through the middleware to `end`.
     #[inline]
     fn start(&self, mut request: Request, end: End) -> Responding {
         request.set_rest(ChainRest {

@@ -22,7 +22,7 @@ use crate::server::dpop::{NONCE, ProofChecker, ProofError};
 use crate::server::identity::Identity;
 use crate::server::verify::{Rejection, RejectionReason, Verify};
 
-/// Maximum number of bytes of granted scopes that a challenge repeats.
+/// Maximum number of bytes of granted scopes in a challenge.
 const MAX_REPEATED_BYTES: usize = 2_048;
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
