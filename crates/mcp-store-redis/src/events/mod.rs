@@ -70,7 +70,7 @@ struct Append {
     first: u64,
     is_last: bool,
     retention: Duration,
-    /// After this time, the event would have expired; `None` for never.
+    /// The time after which the event is not stored any more, because it would have expired; `None` for no limit.
     until: Option<Instant>,
     /// `None` if the append was answered already.
     stored: Option<Stored<()>>,
@@ -100,7 +100,7 @@ impl RedisEventStore {
         }
     }
 
-    /// Sets how long the events of a stream are kept after its last one. Default 5 minutes.
+    /// Sets how long the events of a stream are kept after its last event. Default 5 minutes.
     #[must_use]
     pub fn with_retention(mut self, retention: Duration) -> Self {
         self.limits.retention = retention;
