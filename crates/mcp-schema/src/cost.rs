@@ -63,7 +63,7 @@ impl Cost {
         if steps > STEPS || (size.depth + 1).saturating_mul(self.chain) > STACK {
             return Err(Violation::here(format!(
                 "a value of this size ({} levels deep) takes too long to check against this \
-                 schema: send a smaller or flatter one",
+                 schema: send a smaller or flatter value",
                 size.depth
             )));
         }

@@ -142,7 +142,7 @@ fn certificate_reason(problem: &CertificateError) -> String {
     match problem {
         CertificateError::UnknownIssuer => {
             "the certificate of the server was issued by a CA that this client does not trust; if you know the CA, add its certificate to \
-             the trusted ones"
+             the trusted certificates"
                 .to_owned()
         }
         CertificateError::ExpiredContext { time, not_after } => format!(
@@ -158,7 +158,7 @@ fn certificate_reason(problem: &CertificateError) -> String {
             presented,
         } => wrong_name(expected, presented),
         CertificateError::Other(other) if other.0.to_string() == CA_AS_SERVER => {
-            "the certificate of the server is a CA certificate, which `openssl req -x509` creates by default; create one that is not a CA \
+            "the certificate of the server is a CA certificate, which `openssl req -x509` creates by default; create a certificate that is not a CA \
              certificate, for example with -addext basicConstraints=critical,CA:FALSE"
                 .to_owned()
         }

@@ -203,7 +203,7 @@ fn report(gateway: &Gateway) {
         let name = &mount.name;
         let state = match (mount.is_connected, mount.error, mount.replacement_error) {
             (_, _, Some(error)) => format!(
-                "the changed server cannot be reached, so the previous one is still used: {error}; further attempts follow"
+                "the changed server cannot be reached, so the previous server is still used: {error}; further attempts follow"
             ),
             (true, ..) => "connected".to_owned(),
             (false, Some(error), None) => format!("{error}; further attempts follow"),

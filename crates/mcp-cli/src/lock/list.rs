@@ -229,7 +229,7 @@ pub(super) fn unlockable(problem: &str) -> Failure {
     Failure::new(
         Code::Protocol,
         format!(
-            "{problem}; hosts can read different definitions from this, so they are neither locked nor compared"
+            "{problem}; hosts can read different definitions from this, so the definitions are neither locked nor compared"
         ),
     )
 }

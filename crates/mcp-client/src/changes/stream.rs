@@ -19,7 +19,7 @@ use super::wanted::{
     ListenError, RequestedChanges, ResourceState, WantedChanges, WantedResource, missing,
 };
 
-const NOT_SENT: &str = "the server does not send notifications for it";
+const NOT_SENT: &str = "the server does not send notifications for this resource";
 
 /// The changes that the client wants to be notified of on one stream.
 pub(crate) struct ChangeStream {

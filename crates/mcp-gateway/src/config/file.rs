@@ -149,12 +149,14 @@ impl TryFrom<AccountMembers> for AccountSection {
     // A credential can be in the place of a name, so nothing is quoted.
     fn try_from(members: AccountMembers) -> Result<Self, Self::Error> {
         if !members.others.is_empty() {
-            return Err("an account has an unknown member; it has \"headers\" or \"env\"");
+            return Err(
+                "an account has an unknown member; its only member is \"headers\" or \"env\"",
+            );
         }
         let lower = members.headers.keys().map(|name| name.to_ascii_lowercase());
         let lower: BTreeSet<_> = lower.collect();
         if lower.len() < members.headers.len() {
-            return Err("an account has a header twice, because the case of names has no meaning");
+            return Err("an account has the same header twice; the names of headers ignore case");
         }
         if members
             .headers
@@ -198,7 +200,7 @@ impl AccountSection {
                     _ => ("env", "a program"),
                 };
                 return Err(InvalidServer::new(format!(
-                    "the account of a server with {kind} has {member:?}, with at least one member, and nothing else"
+                    "an account must have {member:?} with at least one member, and no other member, because the server has {kind}"
                 )));
             }
         }

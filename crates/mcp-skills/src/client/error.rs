@@ -28,7 +28,7 @@ impl fmt::Display for Error {
             Self::Unsupported => write!(f, "the server does not declare the extension {EXTENSION}"),
             Self::TooMany { limit } => write!(
                 f,
-                "the server has more than {limit} skills, or more than 32 MiB or 1,000 pages of them"
+                "the server has more than {limit} skills, or more than 32 MiB or 1,000 pages of skills"
             ),
             Self::Client(error) => error.fmt(f),
             Self::Skill(error) => error.fmt(f),

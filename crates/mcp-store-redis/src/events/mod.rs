@@ -164,7 +164,7 @@ impl RedisEventStore {
         let length = event.len();
         if length > self.event_bytes {
             return Err(EventStoreError::new(format!(
-                "an event has {length} bytes, more than the {} of RedisEventStore::with_max_event_bytes",
+                "an event has {length} bytes; the limit of RedisEventStore::with_max_event_bytes is {} bytes",
                 self.event_bytes
             )));
         }
@@ -217,7 +217,7 @@ impl RedisEventStore {
 
     fn full(&self) -> EventStoreError {
         EventStoreError::new(format!(
-            "an event exceeds the {} bytes of RedisEventStore::with_max_session_bytes, or the {} of with_max_total_bytes",
+            "an event exceeds a limit: {} bytes (RedisEventStore::with_max_session_bytes) or {} bytes (with_max_total_bytes)",
             self.limits.session_bytes, self.limits.total_bytes
         ))
     }

@@ -37,7 +37,7 @@ pub(crate) async fn run(state: Arc<ClientState>) {
             )));
         }
         state.sessions.set_problem(match losses {
-            0 | 1 => "the server has lost the session, and no new one is open yet".to_owned(),
+            0 | 1 => "the server has lost the session, and no new session is open yet".to_owned(),
             _ => format!("the server has lost {losses} sessions in a row"),
         });
         if losses > 1 {
@@ -57,7 +57,7 @@ pub(crate) async fn run(state: Arc<ClientState>) {
             ),
         };
         return state.close(Closed::protocol(format!(
-            "{} lost the session, and no new one can be opened: {problem}",
+            "{} lost the session, and no new session can be opened: {problem}",
             state.http.endpoint
         )));
     }
@@ -83,7 +83,7 @@ async fn open_with_retries(state: &Arc<ClientState>) -> Result<Arc<Session>, Str
         };
         tracing::debug!(problem, ?wait, "could not open a new session; trying again");
         state.sessions.set_problem(format!(
-            "the server has lost the session, and no new one can be opened: {problem}"
+            "the server has lost the session, and no new session can be opened: {problem}"
         ));
         sleep(wait).await;
     }
