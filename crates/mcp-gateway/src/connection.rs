@@ -62,7 +62,7 @@ struct Usage {
     last: Instant,
 }
 
-/// A guard for a connection in use. Until the guard is dropped, the connection is not closed to make room for another one.
+/// A guard for a connection in use. Until the guard is dropped, the connection is not closed to make room for another connection.
 pub(crate) struct InUse(Arc<UpstreamConnection>);
 
 impl Deref for InUse {

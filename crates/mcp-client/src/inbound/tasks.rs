@@ -43,9 +43,8 @@ pub struct TaskLimits {
     pub max_ttl: Duration,
     /// Suggested interval between polls. Default: 1 s.
     pub poll_interval: Duration,
-    /// Maximum number of tasks, including those that have ended. Default: 256. Further requests are
-    /// rejected. At most 16 requests to the user or the model are open at the same time, with or
-    /// without a task.
+    /// Maximum number of tasks, including ended tasks. Default: 256. Further requests are rejected. At most 16 requests to the
+    /// user or the model are open at the same time, with or without a task.
     pub max_tasks: usize,
     /// Maximum size of all tasks in bytes, estimated. Default: 16 MiB.
     pub max_bytes: usize,

@@ -214,7 +214,8 @@ impl Core {
         self.run_parkable(call, context).await
     }
 
-    /// Sends a request, and repeats it once if the header parameters of its tool have changed. `running` is the entry of the call, if there is one.
+    /// Sends a request, and repeats it once if the tool now echoes other parameters in headers. `running` is the entry of the
+    /// call, if there is one.
     pub(super) async fn send(
         &self,
         connection: &Arc<UpstreamConnection>,

@@ -84,7 +84,7 @@ impl Permit {
         charged.map_err(|error| ErrorObject::internal(error.to_string()))
     }
 
-    /// Sets the connection of this permit. From now on, it can be closed to make room for another one.
+    /// Sets the connection of this permit. From now on, this connection can be closed to make room for another connection.
     pub(crate) fn set_connection(&self, connection: &Arc<UpstreamConnection>) {
         if let Some(entry) = lock(&self.capacity.table).open.get_mut(&self.number) {
             entry.connection = Arc::downgrade(connection);
@@ -179,7 +179,7 @@ impl Capacity {
         Ok(permit)
     }
 
-    /// Returns whether a connection can be opened without closing another one that is open.
+    /// Returns whether a connection can be opened without closing another open connection.
     pub(crate) fn has_room(&self, upstream: &Upstream) -> bool {
         let table = lock(&self.table);
         let has_ended =

@@ -137,7 +137,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
         self
     }
 
-    /// Gives the handler its state, so that the tool can be added to a server with another state.
+    /// Binds the handler to `state`, so that the tool can be added to a server with another state type.
     #[must_use]
     pub fn with_state<T>(self, state: S) -> Tool<T> {
         let bind = self.bind;

@@ -34,8 +34,7 @@ pub(crate) struct QueuedMessage {
 }
 
 impl Outbox {
-    /// Creates a queue that drops lossy messages above `limit` bytes, and all messages above twice
-    /// that.
+    /// Creates a queue that drops lossy messages above `limit` bytes, and all messages above twice this limit.
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,

@@ -161,7 +161,7 @@ impl Policy {
         Ok((identity, needs_nonce))
     }
 
-    /// Returns the granted scopes and those that they imply.
+    /// Returns the granted scopes and the scopes that they imply.
     ///
     /// Specification: 2026-07-28, authorization, scope challenge handling.
     fn with_implied(&self, granted: &Scopes) -> Scopes {
