@@ -43,7 +43,7 @@ pub(super) struct Difference {
     pub(super) text: String,
 }
 
-/// Returns all changes, the most severe ones first.
+/// Returns all changes, the most severe changes first.
 pub(super) fn compare(old: &Snapshot, new: &Snapshot) -> Vec<Difference> {
     let mut all = Changes(Vec::new());
     all.text("revision", &old.revision, &new.revision);

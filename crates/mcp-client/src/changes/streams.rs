@@ -79,7 +79,7 @@ impl StreamList {
         list
     }
 
-    /// Replaces all streams with an unused one.
+    /// Replaces all streams with an unused stream.
     pub(super) fn reopen(self: &Arc<Self>) {
         *lock(&self.streams) = vec![ChangeStream::new(self)];
     }

@@ -37,7 +37,7 @@ const MAX_ATTEMPTS: usize = 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TaskLimits {
-    /// Time to live of a task if the server does not request one. Default: 1 h.
+    /// Time to live of a task if the server does not request a time to live. Default: 1 h.
     pub ttl: Duration,
     /// Maximum time to live. Default: 24 h.
     pub max_ttl: Duration,

@@ -49,7 +49,7 @@ fn accepts_requests(capabilities: &ClientCapabilities) -> bool {
         || capabilities.roots.is_some()
 }
 
-/// Restores the subscriptions of a session's previous connection on a new one, after a delay. Notifies the session of each
+/// Restores the subscriptions of a session's previous connection on a new connection, after a delay. Notifies the session of each
 /// resource after subscribing to it. When the connection ends, notifies the session of all resources, because they may change
 /// while there is no subscription. The next request of the session opens another connection.
 fn resubscribe(connection: &Arc<UpstreamConnection>, subscribed: Vec<String>, delay: Duration) {

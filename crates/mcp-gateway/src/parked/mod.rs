@@ -21,7 +21,7 @@ use crate::caller::{Caller, MAX_SERVER_REQUESTS, ServerRequest};
 use crate::text::{ObjectText, string, without};
 use crate::upstream::ParkingLimits;
 
-/// Time for which a call waits for further server requests after the first one.
+/// Time for which a call waits for further server requests after the first server request.
 const GATHER: Duration = Duration::from_millis(5);
 
 /// The share of one client: each client can use this part of the memory for parked calls.

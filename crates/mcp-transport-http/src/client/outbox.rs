@@ -27,7 +27,7 @@ struct State {
 
 pub(crate) struct QueuedMessage {
     pub(crate) message: Bytes,
-    /// The session of the message, or `None` for the current one.
+    /// The session of the message, or `None` for the current session.
     pub(crate) session: Option<Arc<Session>>,
     /// Whether the message is `notifications/initialized`.
     pub(crate) is_initialized: bool,

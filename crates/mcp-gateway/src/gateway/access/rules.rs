@@ -158,8 +158,8 @@ impl Rules {
         }
     }
 
-    /// Returns the decision about the URI of an item. Rules apply in their order until one allows the URI. Earlier rules that restrict any
-    /// interpretation of the URI deny it or add their scopes.
+    /// Returns the decision about the URI of an item. Rules apply in their order until a rule allows the URI. Earlier rules that
+    /// restrict any interpretation of the URI deny it or add their scopes.
     fn decide_uri(&self, item: &Item<'_>, source: UriSource) -> Decision {
         let uri = RuledUri::new(item.name, source);
         let mut scopes = Vec::new();

@@ -72,7 +72,7 @@ pub enum PendingInputError {
     Unfit(u32, String),
     /// The round trip has too many input requests.
     Requests(usize),
-    /// The client answered the last input requests, but the handler sent different ones.
+    /// The client answered the last input requests, but the handler sent different input requests.
     Changed,
 }
 

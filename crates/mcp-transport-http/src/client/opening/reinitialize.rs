@@ -1,4 +1,4 @@
-//! Opening a new session after the server has lost the old one.
+//! Opening a new session after the server has lost the old session.
 //!
 //! Specification: [session
 //! management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management),
@@ -19,10 +19,10 @@ use mcp_protocol::{CallError, Closed};
 use mcp_types::{InitializeResult, method};
 use tokio::time::{sleep, timeout};
 
-/// Opens a new session each time the current one is lost. Runs until the connection ends.
+/// Opens a new session each time the current session is lost. Runs until the connection ends.
 ///
 /// Each session costs the server memory. If several consecutive sessions are lost before they have worked, the delay before the
-/// next one grows, and the connection ends at the limit of reconnects.
+/// next session grows, and the connection ends at the limit of reconnects.
 pub(crate) async fn run(state: Arc<ClientState>) {
     let reconnect = &state.options.reconnect;
     let mut losses = 0;

@@ -84,7 +84,7 @@ where
     }
 }
 
-/// Idle connections, and the connector for new ones.
+/// Idle connections, and the connector for new connections.
 struct Pool<C> {
     connector: C,
     max_idle: usize,

@@ -1,4 +1,4 @@
-//! Stored events that a connection sends before new ones.
+//! Stored events that a connection sends before new events.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
