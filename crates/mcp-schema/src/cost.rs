@@ -113,7 +113,7 @@ impl Flat<'_> {
             Some(None) => {
                 return Err(SchemaError::new(
                     "a \"$ref\" leads back to itself without descending into the value, so the \
-                     schema cannot be decided: remove the cycle",
+                     check would not end: remove the cycle",
                 ));
             }
             None => {}

@@ -181,7 +181,7 @@ async fn read_again(file: &Path, options: &Options) -> Result<GatewayConfig, Fai
     let (path, options) = (file.to_owned(), options.clone());
     let reading = spawn_blocking(move || match std::fs::metadata(&path) {
         Ok(metadata) if !metadata.is_file() => Err(Failure::usage(format!(
-            "{}: it is not a regular file, so it is read only at the start",
+            "{}: it is not a regular file, so it is not read again after the start",
             path.display()
         ))),
         // `read` has a better error for a file that does not exist.

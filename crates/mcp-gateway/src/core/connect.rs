@@ -157,7 +157,7 @@ impl Core {
         !*self.closing.borrow() && (is_reported || self.changes.has_subscriptions())
     }
 
-    /// Opens the connection again when it has ended, as long as it is wanted.
+    /// Opens the connection again when it has ended, as long as clients need it.
     pub(crate) fn watch_shared(self: &Arc<Self>, connection: &Arc<UpstreamConnection>) {
         let (ended, core) = (connection.ended(), Arc::downgrade(self));
         self.reconnect_after(async move {
