@@ -166,7 +166,8 @@ impl Changes {
     }
 }
 
-/// Describes each value that differs, with its path. If `is_reported`, the changes that break callers have already been reported.
+/// Adds a description of each value that differs, with its path. If `is_reported`, leaves out the changes that break callers,
+/// because these were already reported.
 fn changed_values(
     path: &str,
     old: &Value,

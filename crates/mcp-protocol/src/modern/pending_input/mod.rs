@@ -90,7 +90,7 @@ impl fmt::Display for PendingInputError {
             }
             Self::Changed => f.write_str(
                 "the handler sent other input requests than in the last round trip; \
-                 they may depend only on its arguments and on earlier responses",
+                 input requests may depend only on the arguments and on earlier responses",
             ),
         }
     }
