@@ -89,7 +89,7 @@ impl<S> Page<S> {
     /// Adds a tool that only the page calls, for example to load more data. A client that does not show apps would offer the tool
     /// to the model, so such a client does not see the tool.
     ///
-    /// The host enforces this, so the tool must check permissions like any other.
+    /// Only the host enforces this, so the tool must check permissions like any other tool.
     #[must_use]
     pub fn app_tool(mut self, tool: Tool<S>) -> Self
     where

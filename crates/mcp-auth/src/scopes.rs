@@ -13,7 +13,7 @@ pub(crate) const OFFLINE_ACCESS: &str = "offline_access";
 pub struct Scopes(Vec<String>);
 
 impl Scopes {
-    /// Maximum number of scopes; further ones are ignored.
+    /// Maximum number of scopes; further scopes are ignored.
     const MAX_SCOPES: usize = 256;
 
     /// Parses a list that is separated by spaces. Invalid scopes are ignored.

@@ -18,7 +18,7 @@ use crate::output::say;
 use crate::sign_in_hint;
 use crate::target::{self, HttpServer, Program, Server, Target};
 
-/// The longest time of a whole call, regardless of progress.
+/// Maximum time of a whole call, regardless of progress.
 const TOTAL: Duration = Duration::from_secs(24 * 3_600);
 
 /// A connection.

@@ -12,8 +12,7 @@ const PREFIX: &str = "MCP_INPUT_";
 /// How often the user is asked for one of the possible values.
 const MAX_ATTEMPTS: usize = 3;
 
-/// Returns the value of an input: that of its environment variable, or the one that the user enters at the terminal. A secret is not
-/// shown.
+/// Returns the value of an input, from its environment variable or from the user at the terminal. A secret is not shown.
 pub(crate) fn input_value(input: &ConfigInput) -> Result<String, Failure> {
     let name = variable(input.id());
     let failed = |problem: String| {

@@ -96,7 +96,7 @@ impl<R: Request + 'static> Call<R> {
         if let Some(room) = room {
             let size = TreeSize::of(&outcome.raw).heap_bytes();
             *room = room.checked_sub(size).ok_or_else(|| Error::protocol(format!(
-                    "{method} has pages that need more memory in total than ClientBuilder::max_list_bytes allows, which is {} bytes",
+                    "the pages of {method} need more memory in total than {} bytes, the limit of ClientBuilder::max_list_bytes",
                     shared.max_list_bytes
                 )))?;
         }

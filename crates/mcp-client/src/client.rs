@@ -117,7 +117,7 @@ impl Client {
         RawCall::new(&self.0, method.into(), params)
     }
 
-    /// Sends a notification, usually one that is not part of the protocol.
+    /// Sends a notification, usually a notification that is not part of the protocol.
     ///
     /// # Errors
     /// The connection has ended, or the params cannot be written as a JSON object.
@@ -243,7 +243,7 @@ impl Client {
     /// Subscribes to changes of a resource.
     ///
     /// # Errors
-    /// Returns an error if the server offers no subscriptions, or rejects this one.
+    /// Returns an error if the server offers no subscriptions, or rejects this subscription.
     pub async fn subscribe(&self, uri: impl Into<Arc<str>>) -> Result<Subscription, Error> {
         Subscription::open(&self.0, uri.into()).await
     }

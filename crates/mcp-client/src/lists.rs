@@ -92,7 +92,7 @@ impl<T> fmt::Debug for ListCall<T> {
 trait ListRequest: Request<Params = PaginatedRequestParams> + 'static {
     type Item: Send + 'static;
 
-    /// Returns the items of a page and the cursor of the next one.
+    /// Returns the items of a page and the cursor of the next page.
     fn take(page: Self::Result) -> (Vec<Self::Item>, Option<String>);
 
     fn icons(_item: &mut Self::Item) -> Option<&mut Vec<Icon>> {

@@ -174,8 +174,8 @@ async fn unsubscribe_left(shared: Weak<Shared>, table: Arc<Subscriptions>) {
     }
 }
 
-/// Returns whether too many requests are in flight, or the server could not be reached. The params are always
-/// valid.
+/// Returns whether a request was not sent: too many requests are in flight, or the server could not be reached. The params are
+/// always valid.
 fn is_unsent(error: &Error) -> bool {
     match error {
         Error::Transport(error) => error.is_temporary(),

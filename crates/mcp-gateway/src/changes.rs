@@ -51,7 +51,7 @@ pub(crate) struct ChangeSubscription {
     pub(crate) id: RequestId,
     pub(crate) client: Owner,
     pub(crate) link: Arc<dyn Link>,
-    /// The notifications of lists that it includes.
+    /// The list notifications that the subscription includes.
     pub(crate) lists: HashSet<&'static str>,
 }
 
@@ -136,7 +136,7 @@ impl Changes {
         !lock(&self.subscriptions).open.is_empty()
     }
 
-    /// Notifies clients of a changed list: those of one user, or all.
+    /// Notifies the clients of one user, or all clients, of a changed list.
     pub(crate) fn deliver_list(&self, list: ChangedList, user: Option<&Principal>) {
         let Some(name) = notification(list) else {
             return;

@@ -27,7 +27,7 @@ use mcp_protocol::LogLimit;
 /// The client that a connection declares to the upstream server.
 pub(crate) type Identity = (Implementation, ClientCapabilities);
 
-/// The parameters of tools that HTTP headers repeat, by the names of the tools.
+/// The tool parameters that are echoed in HTTP headers, by the names of the tools.
 pub(crate) type KnownParams = HashMap<String, Arc<HeaderParams>>;
 
 /// Called with the list that changed at the server.
@@ -51,7 +51,7 @@ pub(crate) struct UpstreamConnection {
     /// The log level that was set last.
     level: tokio::sync::Mutex<Option<LoggingLevel>>,
     usage: Mutex<Usage>,
-    /// The parameters that HTTP headers repeat, if the tools of this connection are those of one user.
+    /// The parameters that are echoed in HTTP headers, if the tools of this connection are the tools of one user.
     header_params: Mutex<Arc<KnownParams>>,
     permit: Permit,
 }
@@ -62,7 +62,7 @@ struct Usage {
     last: Instant,
 }
 
-/// A guard for a connection in use. Until the guard is dropped, the connection is not closed to make room for another one.
+/// A guard for a connection in use. Until the guard is dropped, the connection is not closed to make room for another connection.
 pub(crate) struct InUse(Arc<UpstreamConnection>);
 
 impl Deref for InUse {
@@ -128,7 +128,8 @@ impl UpstreamConnection {
         Ok(InUse(connection))
     }
 
-    /// Returns the parameters that HTTP headers repeat, by the names of the tools, as far as this connection has learned them.
+    /// Returns the tool parameters that are echoed in HTTP headers, by the names of the tools, as far as this connection has
+    /// learned them.
     pub(crate) fn header_params(&self) -> Arc<KnownParams> {
         Arc::clone(&lock(&self.header_params))
     }
@@ -205,7 +206,7 @@ impl UpstreamConnection {
         self.client.revision().is_stateless()
     }
 
-    /// Returns whether headers repeat params.
+    /// Returns whether params are echoed in headers.
     pub(crate) fn has_headers(&self) -> bool {
         self.is_stateless() && self.client.connection().has_headers()
     }

@@ -8,8 +8,8 @@ use mcp_types::{Prompt, Resource, ResourceTemplate, Tool, method};
 use crate::text::{ObjectText, elements, without};
 use mcp_protocol::LogLimit;
 
-/// The optional members that the protocol defines in lists, content and their elements. Other members, for example of vendors,
-/// keep `null`.
+/// The members that [`Repairs`] removes if they are `null`: the optional members that the protocol defines in lists, content and
+/// their elements. Other members, for example of vendors, keep `null`.
 const OPTIONAL: [&str; 30] = [
     "_meta",
     "annotations",
@@ -42,8 +42,8 @@ const OPTIONAL: [&str; 30] = [
     "title",
     "ttlMs",
 ];
-/// The members whose values contain members of the protocol. The values of other members, for example schemas and structured
-/// content, are copied.
+/// The members in whose values `null` members are also removed. The values of all other members, for example schemas and
+/// structured content, are copied.
 const PARTS: [&str; 12] = [
     "annotations",
     "arguments",
@@ -59,8 +59,7 @@ const PARTS: [&str; 12] = [
     "tools",
 ];
 
-/// Values below this level are copied. The deepest value with members of the protocol is an icon of a resource in the content of
-/// a message.
+/// Values below this level are copied. The deepest value that is repaired is an icon of a resource in the content of a message.
 const MAX_DEPTH: usize = 10;
 
 /// Checks the text of an element.

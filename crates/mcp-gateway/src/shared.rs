@@ -43,7 +43,7 @@ pub(crate) struct KnownServer {
     /// Whether the server is a program. Each connection then has a separate process, which can keep state. A server without HTTP
     /// headers counts as a program.
     pub(crate) is_program: bool,
-    /// The tools that have parameters which HTTP headers repeat.
+    /// The tools whose parameters are echoed in HTTP headers.
     pub(crate) header_params: KnownParams,
 }
 
@@ -70,8 +70,8 @@ impl KnownServer {
     }
 }
 
-/// Lists the parameters that HTTP headers repeat. Only the stateless revision has such parameters, but tools of session-based
-/// servers can be annotated, too.
+/// Lists the parameters that are echoed in HTTP headers. Only the stateless revision has such parameters, but tools of
+/// session-based servers can be annotated, too.
 pub(crate) async fn header_params(client: &Client, catalog: Option<&Catalog>) -> KnownParams {
     let mut all = HashMap::new();
     if client.capabilities().tools.is_none() {

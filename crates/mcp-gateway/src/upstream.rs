@@ -220,7 +220,7 @@ impl Upstream {
         unavailable(name, text)
     }
 
-    /// Sets which requests of stateless clients share a connection. Default: those of one principal.
+    /// Sets which requests of stateless clients share a connection. Default: the requests of one principal.
     #[must_use]
     pub fn sharing(mut self, sharing: Sharing) -> Self {
         self.sharing = sharing;
@@ -229,8 +229,8 @@ impl Upstream {
 
     /// Sets the maximum number of open connections to the server. Default 256. At the limit, the connection that has been unused
     /// for the longest time is closed. If all connections are in use, the gateway compares the client of the new request with the
-    /// client that has the most connections. If the latter has at least two more, its oldest connection is closed, and the calls
-    /// on this connection fail. Otherwise the new request fails.
+    /// client that has the most connections. If that client has at least two more connections, its oldest connection is closed,
+    /// and the calls on this connection fail. Otherwise the new request fails.
     #[must_use]
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.max_connections = connections;
@@ -253,9 +253,9 @@ impl Upstream {
         self
     }
 
-    /// Sets the cluster of this process, so that a client can continue a parked call at any process of the gateway. Default: that
-    /// of [`GatewayBuilder::cluster`](crate::GatewayBuilder::cluster); without a cluster, a parked call can be continued only at
-    /// its process.
+    /// Sets the cluster of this process, so that a client can continue a parked call at any process of the gateway. Default: the
+    /// cluster of [`GatewayBuilder::cluster`](crate::GatewayBuilder::cluster); without a cluster, a parked call can be continued
+    /// only at its process.
     #[must_use]
     pub fn cluster(mut self, cluster: Cluster) -> Self {
         self.cluster = Some(cluster);

@@ -74,7 +74,7 @@ pub fn decode_params<'a, T: Deserialize<'a>>(params: Option<&'a str>) -> Result<
 /// its object or array.
 ///
 /// # Errors
-/// Those of [`decode`].
+/// The errors of [`decode`].
 pub fn decode_owned<T: DeserializeOwned>(text: &str) -> Result<T, DecodeError> {
     serde_json::from_str(text).map_err(|error| {
         let error = explain(text, &error);

@@ -93,7 +93,7 @@ impl<'m> Message<'m> {
 
 /// The way in which an operation ended.
 pub(crate) enum Outcome {
-    /// `is_proof` is set if the peer had a result for the names of the message.
+    /// `is_proof` is set if the result proves that the peer knows the names in the message.
     Success {
         is_proof: bool,
     },

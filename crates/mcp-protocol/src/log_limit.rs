@@ -14,7 +14,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 pub struct LogLimit(Mutex<Interval>);
 
 impl LogLimit {
-    /// Returns the number of messages that were omitted before this one; `None` if this one must be omitted, too.
+    /// Returns the number of messages that were omitted before this message; `None` if this message must be omitted, too.
     pub fn admit(&self, now: Instant) -> Option<u64> {
         lock(&self.0).admit(now)
     }

@@ -110,7 +110,7 @@ impl Tolerance {
         self.counts[deviation as usize].load(Ordering::Relaxed)
     }
 
-    /// Returns the kinds of deviations that were tolerated, each with a text about the first one.
+    /// Returns the kinds of deviations that were tolerated, each with a text about the first deviation.
     pub fn details(&self) -> Vec<(Deviation, String)> {
         let details = lock(&self.details);
         details

@@ -63,7 +63,7 @@ impl Cost {
         if steps > STEPS || (size.depth + 1).saturating_mul(self.chain) > STACK {
             return Err(Violation::here(format!(
                 "a value of this size ({} levels deep) takes too long to check against this \
-                 schema: send a smaller or flatter one",
+                 schema: send a smaller or flatter value",
                 size.depth
             )));
         }
@@ -113,7 +113,7 @@ impl Flat<'_> {
             Some(None) => {
                 return Err(SchemaError::new(
                     "a \"$ref\" leads back to itself without descending into the value, so the \
-                     schema cannot be decided: remove the cycle",
+                     check would not end: remove the cycle",
                 ));
             }
             None => {}

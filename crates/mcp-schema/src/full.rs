@@ -46,7 +46,7 @@ impl Engine {
             Ok(Ok(validator)) => Ok(Self(validator)),
             Ok(Err(error)) => Err(refused(&error, pattern_bytes)),
             Err(_) => Err(SchemaError::new(
-                "the schema uses the same \"$id\" for different schemas: make each unique",
+                "the schema uses the same \"$id\" for different schemas: make each \"$id\" unique",
             )),
         }
     }

@@ -152,7 +152,7 @@ impl<'a> Walk<'a> {
         };
         if self.foreign && dialect != self.dialect {
             return Err(SchemaError::new(
-                "\"$schema\" inside the schema names another dialect: use one for all of it",
+                "\"$schema\" inside the schema names another dialect: use one dialect for the whole schema",
             ));
         }
         let keyword = self.dialect.id_keyword();

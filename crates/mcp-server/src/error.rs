@@ -51,7 +51,7 @@ pub(crate) enum ErrorKind {
     Content(Vec<ContentBlock>),
     Arguments(String),
     Protocol(ErrorObject),
-    /// Input requests for the client; the client then calls again.
+    /// Input requests for the client. The client answers them and repeats the call.
     InputRequired(JsonObject),
 }
 

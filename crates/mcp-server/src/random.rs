@@ -17,7 +17,7 @@ pub(crate) fn mac(parts: &[&[u8]]) -> String {
     format!("{:032x}", sign(&message(parts)))
 }
 
-/// Like [`mac`], with this key of the state keys.
+/// Like [`mac`], under a key of the state keys.
 #[cfg(feature = "state-keys")]
 pub(crate) fn mac_under(key: &[u8; 32], parts: &[&[u8]]) -> String {
     use ring::hmac;

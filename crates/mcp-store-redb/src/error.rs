@@ -9,7 +9,7 @@ use redb::{DatabaseError, StorageError};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// A process, possibly this one, has the file open.
+    /// A process, possibly this process, has the file open.
     InUse {
         /// The file.
         path: PathBuf,

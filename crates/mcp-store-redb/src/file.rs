@@ -113,7 +113,7 @@ impl StoreFile {
         }
     }
 
-    /// Creates the tables of a new file, or checks the format of an existing one.
+    /// Creates the tables of a new file, or checks the format of an existing file.
     fn check(&self, database: &Database) -> Result<(), OpenError> {
         let not_a_store =
             |problem: DatabaseError| OpenError::not_a_store(&self.path, problem.to_string());

@@ -200,7 +200,7 @@ impl Receiver {
         Ok(newest.map_or_else(|| "0-0".to_owned(), |entry| entry.id))
     }
 
-    /// Returns whether the last change that was received, or the next one, is no longer stored.
+    /// Returns whether the last received change, or the change after it, is no longer stored.
     async fn is_gap(&mut self, connection: &mut Connection) -> RedisResult<bool> {
         let Some(last) = self.last.clone().filter(|last| last != "0-0") else {
             return Ok(false);

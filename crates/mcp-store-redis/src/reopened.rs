@@ -23,7 +23,7 @@ pub(crate) struct ReopenedConnection(Arc<Shared>);
 /// The client that opens connections.
 pub(crate) enum Source {
     Single(Client),
-    /// A mutex that is locked after the mutex of the connection's state.
+    /// The client of Sentinel. Its mutex is locked after the mutex of the connection's state.
     #[cfg(feature = "sentinel")]
     Sentinel(Mutex<SentinelClient>),
 }

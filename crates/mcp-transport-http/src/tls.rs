@@ -15,8 +15,8 @@ use crate::http_service::causes;
 const MAX_NAMES: usize = 8;
 const SECONDS_PER_DAY: u64 = 24 * 3_600;
 
-/// TLS settings of a client: the certificates that it trusts in addition to those of the operating system. Clones share the
-/// certificates that they have read.
+/// TLS settings of a client: the certificates that it trusts in addition to the certificates of the operating system. Clones
+/// share the certificates that they have read.
 #[derive(Clone, Default)]
 pub struct ClientTls {
     roots: Vec<CertificateDer<'static>>,
@@ -142,7 +142,7 @@ fn certificate_reason(problem: &CertificateError) -> String {
     match problem {
         CertificateError::UnknownIssuer => {
             "the certificate of the server was issued by a CA that this client does not trust; if you know the CA, add its certificate to \
-             the trusted ones"
+             the trusted certificates"
                 .to_owned()
         }
         CertificateError::ExpiredContext { time, not_after } => format!(
@@ -158,8 +158,8 @@ fn certificate_reason(problem: &CertificateError) -> String {
             presented,
         } => wrong_name(expected, presented),
         CertificateError::Other(other) if other.0.to_string() == CA_AS_SERVER => {
-            "the certificate of the server is a CA certificate, which `openssl req -x509` creates by default; create one that is not a CA \
-             certificate, for example with -addext basicConstraints=critical,CA:FALSE"
+            "the certificate of the server is a CA certificate, which `openssl req -x509` creates by default; create a certificate \
+             that is not a CA certificate, for example with -addext basicConstraints=critical,CA:FALSE"
                 .to_owned()
         }
         other => format!("the certificate of the server is not valid: {other}"),

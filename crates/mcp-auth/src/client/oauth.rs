@@ -80,7 +80,7 @@ impl OAuth {
         };
         let Some(client) = client else {
             return Err(Error::mismatch(format!(
-                "the tokens are not revoked: {} issued them, and the server now names {}, or the client id is no longer stored",
+                "the tokens of {} are not revoked: the server now names the issuer {}, or the client id is no longer stored",
                 quoted(&tokens.issuer),
                 quoted(&found.server.issuer)
             )));

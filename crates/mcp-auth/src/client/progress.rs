@@ -44,7 +44,7 @@ pub enum SignInProgress {
     ScopesRequired {
         /// The missing scopes, separated by spaces; empty if the server does not name them.
         required: String,
-        /// The scopes of the token and the required ones.
+        /// The scopes of the token and the required scopes.
         all: String,
     },
 }

@@ -59,7 +59,7 @@ pub fn static_tokens<T: Into<Secret>>(
         let digest = sha256(token.expose());
         if let Some((_, other)) = known.iter().find(|(known, _)| *known == digest) {
             return Err(Error::setup(format!(
-                "{:?} and {subject:?} have the same static token; each needs a different one",
+                "{:?} and {subject:?} have the same static token; give each subject a different token",
                 other.subject()
             )));
         }
@@ -67,7 +67,7 @@ pub fn static_tokens<T: Into<Secret>>(
     }
     if known.is_empty() {
         return Err(Error::setup(
-            "static_tokens has no token, so that every request would be rejected; add one",
+            "static_tokens has no token, so that every request would be rejected; add a token",
         ));
     }
     Ok(StaticTokens(known))

@@ -28,7 +28,7 @@ macro_rules! shared_setters {
             self
         }
 
-        /// Sets which certificates are trusted in addition to those of the operating system.
+        /// Sets which certificates are trusted in addition to the certificates of the operating system.
         #[cfg(feature = "tls")]
         pub fn tls(mut self, tls: mcp_transport_http::ClientTls) -> Self {
             self.http_settings.tls = tls;

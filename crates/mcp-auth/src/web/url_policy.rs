@@ -20,7 +20,7 @@ use crate::error::{Error, ErrorKind, quoted};
 pub(crate) struct UrlPolicy {
     /// The host of the server, which may have any address except metadata services.
     server_host: String,
-    /// Whether that host is this machine. If so, other hosts may be this machine too.
+    /// Whether the host of the server is this machine. Other hosts may then be this machine, too.
     local: bool,
     private: PrivateNetworks,
 }

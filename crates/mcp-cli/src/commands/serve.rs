@@ -181,7 +181,7 @@ async fn read_again(file: &Path, options: &Options) -> Result<GatewayConfig, Fai
     let (path, options) = (file.to_owned(), options.clone());
     let reading = spawn_blocking(move || match std::fs::metadata(&path) {
         Ok(metadata) if !metadata.is_file() => Err(Failure::usage(format!(
-            "{}: it is not a regular file, so it is read only at the start",
+            "{}: it is not a regular file, so it is not read again after the start",
             path.display()
         ))),
         // `read` has a better error for a file that does not exist.
@@ -203,7 +203,7 @@ fn report(gateway: &Gateway) {
         let name = &mount.name;
         let state = match (mount.is_connected, mount.error, mount.replacement_error) {
             (_, _, Some(error)) => format!(
-                "the changed server cannot be reached, so the previous one is still used: {error}; further attempts follow"
+                "the changed server cannot be reached, so the previous server is still used: {error}; further attempts follow"
             ),
             (true, ..) => "connected".to_owned(),
             (false, Some(error), None) => format!("{error}; further attempts follow"),

@@ -43,7 +43,7 @@ pub(super) struct Difference {
     pub(super) text: String,
 }
 
-/// Returns all changes, the most severe ones first.
+/// Returns all changes, the most severe changes first.
 pub(super) fn compare(old: &Snapshot, new: &Snapshot) -> Vec<Difference> {
     let mut all = Changes(Vec::new());
     all.text("revision", &old.revision, &new.revision);
@@ -166,7 +166,8 @@ impl Changes {
     }
 }
 
-/// Describes each value that differs, with its path. If `is_reported`, the changes that break callers have already been reported.
+/// Adds a description of each value that differs, with its path. If `is_reported`, leaves out the changes that break callers,
+/// because these were already reported.
 fn changed_values(
     path: &str,
     old: &Value,

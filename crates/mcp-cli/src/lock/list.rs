@@ -199,7 +199,7 @@ pub(super) fn check_numbers(text: &str) -> Result<(), String> {
     }
 }
 
-/// Returns the name of the item of a page that an error is about.
+/// Returns the name of the item that an error about a page concerns.
 fn item_of(error: &DecodeError, page: &Value) -> String {
     let end = error.pointer().match_indices('/').nth(2);
     let item = &error.pointer()[..end.map_or(error.pointer().len(), |(end, _)| end)];
@@ -229,7 +229,7 @@ pub(super) fn unlockable(problem: &str) -> Failure {
     Failure::new(
         Code::Protocol,
         format!(
-            "{problem}; hosts can read different definitions from this, so they are neither locked nor compared"
+            "{problem}; hosts can read different definitions from this, so the definitions are neither locked nor compared"
         ),
     )
 }

@@ -1,4 +1,4 @@
-//! The offer of a server to hosts that request another revision than the one that this program negotiates.
+//! The offers of a server to hosts that request other revisions than this program.
 //!
 //! A server knows the revision that a host requests, so it can show other definitions to some hosts.
 
@@ -19,7 +19,8 @@ use crate::target::Target;
 pub(super) struct OtherRevisions {
     /// The requested revisions, each with the revision in the server's response.
     revisions: BTreeMap<String, String>,
-    /// `None` if the offer is the same as on the negotiated revision. If a single list, or `outside`, is the same, it is absent.
+    /// The offer; `None` if it is equal to the offer on the negotiated revision. Lists, and `outside`, are absent if they are
+    /// equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) offer: Option<Snapshot>,
 }
@@ -53,7 +54,7 @@ pub(super) async fn read(
     Ok(all)
 }
 
-/// Returns the entries of an older snapshot for use in a newer one.
+/// Returns the entries of an older snapshot for use in a newer snapshot.
 pub(super) fn moved(from: &Snapshot, to: &Snapshot) -> Option<Vec<OtherRevisions>> {
     from.others.as_ref()?;
     let mut all = Vec::new();

@@ -195,7 +195,8 @@ impl Snapshot {
     }
 }
 
-/// Removes the default of the argument `TOOL:ARGUMENT` from the definition of the tool. Returns whether it has one.
+/// Removes the default of the argument `TOOL:ARGUMENT` from the definition of the tool. Returns whether the argument had a
+/// default.
 fn remove_default(tools: Option<&mut Definitions>, name: &str) -> bool {
     let Some((tool, argument)) = name.rsplit_once(':') else {
         return false;

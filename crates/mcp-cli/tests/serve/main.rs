@@ -131,7 +131,7 @@ fn new_filters_hold_while_the_former_server_is_used() {
     let broken = json!({ "command": "/no/such/program" });
     write(&file, &json!({ "one": broken }), json!({}));
     gateway.signal("HUP");
-    gateway.logged("the previous one is still used");
+    gateway.logged("the previous server is still used");
     assert!(add().status.success());
     let filtered = json!({ "command": "/no/such/program", "deniedTools": ["add"] });
     write(&file, &json!({ "one": filtered }), json!({}));

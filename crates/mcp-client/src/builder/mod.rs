@@ -448,7 +448,7 @@ impl ClientBuilder {
     }
 }
 
-/// Adds a callback that is called after the earlier ones.
+/// Adds a callback that is called after the earlier callbacks.
 fn add_callback<T: Clone + 'static>(
     callbacks: &mut Option<Callback<T>>,
     handler: impl Fn(T) + Send + Sync + 'static,

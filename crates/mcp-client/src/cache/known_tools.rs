@@ -1,4 +1,4 @@
-//! The listed tools: output schemas, header parameters, task support.
+//! The listed tools: output schemas, parameters that are echoed in headers, task support.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -22,7 +22,7 @@ const MAX_VALIDATORS: usize = 16;
 
 #[derive(Default)]
 pub(crate) struct KnownTools {
-    /// Whether arguments are repeated in headers.
+    /// Whether arguments are echoed in headers.
     has_headers: bool,
     /// Whether a page of the tool list was received.
     listed: AtomicBool,
@@ -91,7 +91,7 @@ impl KnownTools {
         }
     }
 
-    /// Returns whether arguments are repeated in headers.
+    /// Returns whether arguments are echoed in headers.
     pub(crate) fn has_headers(&self) -> bool {
         self.has_headers
     }
@@ -241,7 +241,7 @@ impl KnownTools {
         validator.check(content).map_err(error)
     }
 
-    /// Returns the header parameters of a call: names and encoded values.
+    /// Returns the headers that echo arguments of a call: names and encoded values.
     pub(crate) fn headers(
         &self,
         name: &str,

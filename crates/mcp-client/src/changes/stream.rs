@@ -19,12 +19,12 @@ use super::wanted::{
     ListenError, RequestedChanges, ResourceState, WantedChanges, WantedResource, missing,
 };
 
-const NOT_SENT: &str = "the server does not send notifications for it";
+const NOT_SENT: &str = "the server does not send notifications for this resource";
 
 /// The changes that the client wants to be notified of on one stream.
 pub(crate) struct ChangeStream {
     pub(super) wanted: watch::Sender<WantedChanges>,
-    /// The requests in flight: the current one, and the one that will replace it.
+    /// The requests in flight: the current request, and the request that will replace it.
     pub(super) open: OpenEntries,
     pub(super) subscriptions: Arc<Subscriptions>,
     pub(super) on_end: Option<OnChangesEnded>,
@@ -129,7 +129,7 @@ impl ChangeStream {
     }
 
     /// Adds a resource of another stream to this stream, which is unused. No other resource is added until the server has
-    /// acknowledged this one.
+    /// acknowledged this resource.
     pub(super) fn put(&self, uri: &Arc<str>, resource: WantedResource) {
         self.wanted.send_modify(|wanted| {
             wanted.is_failing = true;

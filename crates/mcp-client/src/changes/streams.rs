@@ -13,8 +13,7 @@ use super::wanted::{ListenError, MAX_RESOURCES, ResourceState};
 /// Maximum number of streams of a client.
 const MAX_STREAMS: usize = 256;
 const CLOSED: &str = "the connection ended";
-const NO_ROOM: &str =
-    "the server did not acknowledge it in time, and other subscriptions need its stream";
+const NO_ROOM: &str = "the server did not acknowledge the subscription in time, and other subscriptions need its stream";
 /// The keys of wanted resources.
 static KEYS: AtomicU64 = AtomicU64::new(0);
 
@@ -80,7 +79,7 @@ impl StreamList {
         list
     }
 
-    /// Replaces all streams with an unused one.
+    /// Replaces all streams with an unused stream.
     pub(super) fn reopen(self: &Arc<Self>) {
         *lock(&self.streams) = vec![ChangeStream::new(self)];
     }

@@ -94,7 +94,7 @@ impl Table {
         }
     }
 
-    /// Removes the oldest resource from the queue of those from which the client is to unsubscribe.
+    /// Removes the oldest resource from the queue of resources to unsubscribe from.
     fn pop_unsubscribe(&mut self) -> Option<Arc<str>> {
         let uri = self.unsubscribe_queue.pop_front()?;
         self.unsubscribe_queue_bytes -= uri.len() + OVERHEAD_BYTES;
@@ -118,7 +118,7 @@ impl Table {
         }
     }
 
-    /// Removes a subscription. Returns whether it was the last one of its resource.
+    /// Removes a subscription. Returns whether it was the last subscription of its resource.
     fn remove(&mut self, key: u64, uri: &str) -> bool {
         let Some(resource) = self.resources.get_mut(uri) else {
             return false;
@@ -180,7 +180,7 @@ impl Subscriptions {
         lock(&self.table).remove(key, uri);
     }
 
-    /// Removes a subscription. If it was the last one of its resource, the caller must unsubscribe.
+    /// Removes a subscription. If it was the last subscription of its resource, the caller must unsubscribe.
     pub(crate) fn unsubscribe(self: &Arc<Self>, key: u64, uri: &Arc<str>) -> Option<Unsubscribing> {
         let mut table = lock(&self.table);
         if !table.remove(key, uri) {
@@ -189,8 +189,8 @@ impl Subscriptions {
         Some(self.start_ending(&mut table, uri))
     }
 
-    /// Removes a subscription. If it was the last one of its resource, queues the resource. Returns whether the caller must start
-    /// another task that unsubscribes from the queued resources.
+    /// Removes a subscription. If it was the last subscription of its resource, queues the resource. Returns whether the caller
+    /// must start another task that unsubscribes from the queued resources.
     pub(crate) fn leave(&self, key: u64, uri: &Arc<str>) -> bool {
         let mut table = lock(&self.table);
         if !table.remove(key, uri) {

@@ -91,7 +91,7 @@ impl ClientInbound {
         })))
     }
 
-    /// Passes a custom notification to its handler; returns whether there is one.
+    /// Passes a custom notification to its handler; returns whether there is a handler.
     pub(super) fn notify_custom(&self, method: &str, params: &str) -> bool {
         let handler = self.handlers.custom.notification(method, self.declared());
         if let Some(handler) = handler {

@@ -32,8 +32,7 @@ pub(crate) struct Custom {
 }
 
 impl Custom {
-    /// Checks the names of methods, and that the required extensions are among those that are
-    /// `declared`.
+    /// Checks the names of methods, and that the required extensions are among the `declared` extensions.
     ///
     /// # Errors
     /// The protocol has a method with this name, an extension was not installed, or an extension that another extension requires

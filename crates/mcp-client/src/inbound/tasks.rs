@@ -37,15 +37,14 @@ const MAX_ATTEMPTS: usize = 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TaskLimits {
-    /// Time to live of a task if the server does not request one. Default: 1 h.
+    /// Time to live of a task if the server does not request a time to live. Default: 1 h.
     pub ttl: Duration,
     /// Maximum time to live. Default: 24 h.
     pub max_ttl: Duration,
     /// Suggested interval between polls. Default: 1 s.
     pub poll_interval: Duration,
-    /// Maximum number of tasks, including those that have ended. Default: 256. Further requests are
-    /// rejected. At most 16 requests to the user or the model are open at the same time, with or
-    /// without a task.
+    /// Maximum number of tasks, including ended tasks. Default: 256. Further requests are rejected. At most 16 requests to the
+    /// user or the model are open at the same time, with or without a task.
     pub max_tasks: usize,
     /// Maximum size of all tasks in bytes, estimated. Default: 16 MiB.
     pub max_bytes: usize,

@@ -19,7 +19,7 @@ pub(crate) struct Request {
     pub(crate) method: MethodName,
     pub(crate) params: Option<Value>,
     pub(crate) options: RequestOptions,
-    /// HTTP headers that repeat arguments.
+    /// HTTP headers that echo arguments.
     pub(crate) headers: Vec<(String, String)>,
     /// Whether a result with input requests is returned to the caller. Otherwise, the handlers answer the input requests.
     pub(crate) is_single: bool,

@@ -92,7 +92,8 @@ impl Snapshot {
         })
     }
 
-    /// Reads a task from the result that creates it: nested up to 2025-11-25, flat since then.
+    /// Reads a task from the result that creates it. Up to 2025-11-25 the task is a member of the result; since then, the result
+    /// itself is the task.
     ///
     /// # Errors
     /// The text is not a task.
@@ -128,7 +129,7 @@ impl Snapshot {
     }
 }
 
-/// Returns the task in a result that creates one (up to 2025-11-25).
+/// Returns the task in a result that creates a task (up to 2025-11-25).
 pub(crate) fn nested_task(result: &RawJson) -> Option<&str> {
     member(result, "task").filter(|text| text.starts_with('{'))
 }

@@ -80,7 +80,7 @@ impl Caller {
         *lock(&self.output) = Output::Kept(Vec::new());
     }
 
-    /// Sends the kept notifications, and all later ones, to the client's request that continues the call.
+    /// Sends the kept notifications, and all later notifications, to the client's request that continues the call.
     pub(crate) fn reconnect(&self, context: &RequestContext, params: Option<&str>) {
         let connected = Output::Connected {
             link: context.link(),

@@ -34,11 +34,11 @@ const MAX_BYTES: usize = 4 << 20;
 
 /// The names and URIs of one server.
 pub(crate) struct Catalog {
-    /// The prefix of names.
+    /// The prefix of the server's names at the gateway.
     namespace: Arc<str>,
     transform: RwLock<Arc<Transform>>,
-    /// Whether each user of the server has an account. The items are then those that the gateway itself lists, and what a user lists is
-    /// not recorded.
+    /// Whether each user of the server has an account. The catalog then records only the items that the server lists for the
+    /// gateway itself, not the items that it lists for users.
     has_accounts: bool,
     items: Mutex<Items>,
 }
@@ -142,7 +142,8 @@ impl Catalog {
         (is_allowed && self.tool(&exposed).as_deref() == Some(name)).then_some(exposed)
     }
 
-    /// Returns the name at the gateway of a prompt that is listed for a client; `None` if the client could not get it.
+    /// Returns the name at the gateway of a prompt that is listed for a client; `None` if the gateway could not serve a request
+    /// for it.
     pub(crate) fn prompt_of_client(&self, name: &str) -> Option<String> {
         if !self.has_accounts {
             return Some(self.record_prompt(name));

@@ -32,8 +32,8 @@ pub(crate) struct RuledUri<'a> {
     text: &'a str,
     with_user: Cow<'a, str>,
     readings: Readings<'a>,
-    /// The reason why servers may interpret the URI in different ways; `None` if they cannot. With a reason, only an equal
-    /// pattern or `*` can allow the URI.
+    /// The reason why servers may interpret the URI in different ways; `None` if they cannot. If there is a reason, only `*` or a
+    /// pattern that is equal to the URI can allow it.
     pub(crate) problem: Option<&'static str>,
 }
 

@@ -85,13 +85,15 @@ impl Restriction {
     }
 }
 
-/// Placeholders for variables of a template without a known value: for a variable before the completed one, and for one after it.
+/// Placeholders for template variables without a known value. The first is for variables before the completed variable, the
+/// second for variables after it.
 pub(super) const UNKNOWN: [char; 2] = ['\u{e000}', '\u{e001}'];
 
 /// Returns whether a pattern matches a text, or could match it with some values of the unknown variables. A pattern that does not
-/// match could match in two cases: it has a `*` in the text before the first unknown variable; or its literal text is longer than
-/// that text, and the first unknown variable is before the completed variable. If the first unknown variable is after the
-/// completed variable, the pattern is only for some values of the unknown variable. It then does not match the completed value.
+/// match the text could match the expanded text in two cases: the pattern has a `*` in the text before the first unknown
+/// variable; or the literal text of the pattern is longer than this text, and the first unknown variable is before the completed
+/// variable. If the first unknown variable is after the completed variable, the pattern is only for some values of the unknown
+/// variable. It then does not match the completed value.
 fn can_match(pattern: &str, text: &str) -> bool {
     let Some(at) = text.find(UNKNOWN) else {
         return matches_pattern(pattern, text);
@@ -129,7 +131,7 @@ pub(crate) fn comparable(uri: &str) -> String {
     joined(uri, reading)
 }
 
-/// Returns the interpretations of a URI. If `uses_host` is `false`, includes those that ignore the host.
+/// Returns the interpretations of a URI. If `uses_host` is `false`, includes the interpretations that ignore the host.
 fn texts(uri: &str, keeps_port: bool, uses_host: bool) -> Vec<String> {
     let without_host = (!uses_host).then(|| without_host(uri)).flatten();
     let mut all = Vec::new();

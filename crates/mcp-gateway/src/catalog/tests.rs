@@ -149,7 +149,8 @@ fn the_number_of_read_only_tools_is_limited() {
     assert_eq!(catalog.record_tool("more", true), None);
 }
 
-/// Returns the longest name that is kept of a prompt, or of a tool that only reads.
+/// Returns a name. If all names of a list have its length, the list reaches both limits: the number of names and their total
+/// size.
 fn longest() -> String {
     "x".repeat(MAX_BYTES / MAX_ITEMS)
 }

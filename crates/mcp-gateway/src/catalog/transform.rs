@@ -13,7 +13,7 @@ use crate::text::{ObjectText, imitates_member, is_same_without_case, string};
 pub struct Transform {
     names: BTreeMap<String, String>,
     hidden: BTreeSet<String>,
-    /// If set, all other tools are hidden.
+    /// The tools that are shown; all other tools are hidden. `None` shows all tools.
     shown: Option<BTreeSet<String>>,
     descriptions: BTreeMap<String, String>,
     arguments: BTreeMap<String, BTreeMap<String, Value>>,

@@ -350,7 +350,8 @@ pub(super) fn escaped(uri: &str) -> Cow<'_, str> {
     utf8_percent_encode(uri, UNESCAPED).into()
 }
 
-/// Returns a URI without its user. A URI without a user, or with a user that parsers could interpret in different ways, is returned unchanged.
+/// Returns a URI without its user. A URI without a user, or with a user that parsers could interpret in different ways, is
+/// returned unchanged.
 pub(super) fn without_user(uri: Cow<'_, str>) -> Cow<'_, str> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:".contains(&byte);
     let Some((start, authority)) = authority(&uri) else {
@@ -365,7 +366,7 @@ pub(super) fn without_user(uri: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-/// Returns where the authority of a URI or pattern ends; `0` if it has none.
+/// Returns the position at which the authority of a URI or pattern ends; `0` if it has no authority.
 pub(crate) fn authority_end(uri: &str) -> usize {
     authority(uri).map_or(0, |(start, authority)| start + authority.len())
 }

@@ -51,7 +51,7 @@ impl TryFrom<TokenMembers> for ClientToken {
     fn try_from(members: TokenMembers) -> Result<Self, Self::Error> {
         if !members.others.is_empty() {
             return Err(
-                "a token has an unknown member; it has \"token\", \"subject\" and \"scopes\"",
+                "a token has an unknown member; its members are \"token\", \"subject\" and \"scopes\"",
             );
         }
         match (members.token, members.subject) {
@@ -99,7 +99,7 @@ impl ClientToken {
             _ => return Ok(()),
         };
         Err(invalid(format!(
-            "/token: the token {problem}; use a random one, as `openssl rand -hex 16` prints it"
+            "/token: the token {problem}; use a random token, as `openssl rand -hex 16` prints it"
         )))
     }
 }
@@ -196,8 +196,8 @@ impl AuthSection {
         }
     }
 
-    /// Returns warnings about tokens without a scope that all requests need, about scopes of tokens that nothing needs, and about scopes of rules
-    /// that no token has.
+    /// Returns warnings about three mistakes: a token lacks a scope that all requests need; a token has a scope that nothing
+    /// needs; or no token has a scope that a rule needs.
     pub(super) fn scope_warnings<'a>(
         &'a self,
         of_rules: impl IntoIterator<Item = &'a str>,

@@ -39,7 +39,7 @@ impl Connector for EntryConnector {
     }
 }
 
-/// Returns whether a header or variable of an account has no value. A scheme such as `Bearer` without credentials is no value.
+/// Returns whether a header or variable of an account has no value. A scheme such as `Bearer` without credentials is not a value.
 fn has_empty_value(server: &ServerConfig) -> bool {
     let values = match &server.launch {
         Launch::Http { headers, .. } => headers,
@@ -89,7 +89,7 @@ pub(super) struct ServerEntry {
 }
 
 impl ServerEntry {
-    /// Returns a warning if all users of the gateway are the same user for the server.
+    /// Returns a warning if the server receives the same credentials for all users of the gateway.
     pub(super) fn common_identity(&self) -> Option<String> {
         let is_credential = |source: &&str| {
             let mut names = CREDENTIALS.iter().chain([&HELPER]);
@@ -107,7 +107,7 @@ impl ServerEntry {
         ))
     }
 
-    /// Returns a warning if others can read the headers on their way to the server.
+    /// Returns a warning if headers are sent to the server without encryption.
     pub(super) fn readable_headers(&self) -> Option<String> {
         let source = self.servers().flat_map(header_sources).min()?;
         let (name, header) = (&self.name, shown(source));

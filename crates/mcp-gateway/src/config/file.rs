@@ -122,15 +122,15 @@ pub(super) struct ServerSection {
     pub(super) is_required: bool,
     #[serde(rename = "shared")]
     pub(super) is_shared: bool,
-    /// What the server receives from each user, by the name of the user, instead of the headers or variables of `mcpServers`. `None` if all users
-    /// have the account of the gateway.
+    /// The headers or variables that the server receives for each user, by the name of the user. They replace the headers or
+    /// variables of `mcpServers`. `None` if all users have the account of the gateway.
     #[serde(deserialize_with = "accounts")]
     pub(super) accounts: Option<BTreeMap<String, AccountSection>>,
     pub(super) max_connections: Option<NonZeroUsize>,
     pub(super) max_connections_per_client: Option<NonZeroUsize>,
     #[serde(rename = "readOnly")]
     pub(super) is_read_only: bool,
-    /// By the name at the server.
+    /// The settings of tools, by their names at the server.
     pub(super) tools: BTreeMap<String, ToolSection>,
 }
 
@@ -157,12 +157,14 @@ impl TryFrom<AccountMembers> for AccountSection {
     // A credential can be in the place of a name, so nothing is quoted.
     fn try_from(members: AccountMembers) -> Result<Self, Self::Error> {
         if !members.others.is_empty() {
-            return Err("an account has an unknown member; it has \"headers\" or \"env\"");
+            return Err(
+                "an account has an unknown member; its only member is \"headers\" or \"env\"",
+            );
         }
         let lower = members.headers.keys().map(|name| name.to_ascii_lowercase());
         let lower: BTreeSet<_> = lower.collect();
         if lower.len() < members.headers.len() {
-            return Err("an account has a header twice, because the case of names has no meaning");
+            return Err("an account has the same header twice; the names of headers ignore case");
         }
         if members
             .headers
@@ -206,7 +208,7 @@ impl AccountSection {
                     _ => ("env", "a program"),
                 };
                 return Err(InvalidServer::new(format!(
-                    "the account of a server with {kind} has {member:?}, with at least one member, and nothing else"
+                    "an account must have {member:?} with at least one member, and no other member, because the server has {kind}"
                 )));
             }
         }

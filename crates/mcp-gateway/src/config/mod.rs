@@ -60,7 +60,7 @@ fn invalid(text: impl Into<String>) -> InvalidServer {
     InvalidServer::new(text)
 }
 
-/// Keys with which an operator could try to name users in a rule, in the singular.
+/// Keys, in the singular, with which an operator could try to name users in a rule.
 const USER_KEYS: [&str; 6] = ["client", "group", "principal", "role", "subject", "user"];
 
 /// Adds a suggestion to an error about an unknown key.
@@ -184,15 +184,15 @@ impl GatewayConfig {
         Self::parse(&text).map_err(|error| failed(&error))
     }
 
-    /// Sets the PEM file with certificates of CAs that are trusted in addition to those of the operating system, instead of `tls` in the
-    /// configuration. Call it before [`resolve`](Self::resolve).
+    /// Sets the PEM file with certificates of CAs that are trusted in addition to the certificates of the operating system,
+    /// instead of `tls` in the configuration. Call it before [`resolve`](Self::resolve).
     #[must_use]
     pub fn with_ca(mut self, file: impl Into<PathBuf>) -> Self {
         self.section.tls.ca = Some(file.into());
         self
     }
 
-    /// Returns the PEM file with certificates of CAs that are trusted in addition to those of the operating system.
+    /// Returns the PEM file with certificates of CAs that are trusted in addition to the certificates of the operating system.
     pub fn ca(&self) -> Option<&Path> {
         self.section.tls.ca.as_deref()
     }
@@ -264,7 +264,7 @@ impl GatewayConfig {
         Some((auth.source(), &auth.scopes))
     }
 
-    /// Returns the scopes that every token needs and those of the access rules, for the metadata of the gateway.
+    /// Returns the scopes that every token needs and the scopes of the access rules, for the metadata of the gateway.
     pub fn scopes_supported(&self) -> Vec<String> {
         let required = self.section.auth.iter().flat_map(|auth| &auth.scopes);
         let required = required.map(String::as_str);
@@ -384,7 +384,8 @@ impl GatewayConfig {
         Ok(())
     }
 
-    /// Returns the names of the settings that differ from those with which the program was started, and need a restart.
+    /// Returns the names of the settings that need a restart: the settings that differ from those with which the program was
+    /// started.
     pub fn needs_restart(&self, started: &Self) -> Vec<&'static str> {
         let (new, old) = (&self.section, &started.section);
         let settings = [

@@ -10,7 +10,7 @@ use crate::connection::unreachable;
 use crate::upstream::unavailable;
 
 impl Core {
-    /// Creates the transport of a connection for a client. Call it before other connections are closed for the new one.
+    /// Creates the transport of a connection for a client. Call it before other connections are closed for the new connection.
     ///
     /// # Errors
     /// The configuration is invalid; or, if users have accounts, the client has none, or its last attempt failed a short time ago.

@@ -78,7 +78,7 @@ impl Core {
         ))
     }
 
-    /// Forwards a request of a stateless client to a stateless server, with its metadata.
+    /// Forwards a request and its metadata from a stateless client to a stateless server.
     async fn pass(
         self: &Arc<Self>,
         method: &MethodName,
@@ -214,7 +214,8 @@ impl Core {
         self.run_parkable(call, context).await
     }
 
-    /// Sends a request, and repeats it once if the header parameters of its tool have changed. `running` is the entry of the call, if there is one.
+    /// Sends a request, and repeats it once if the tool now echoes other parameters in headers. `running` is the entry of the
+    /// call, if there is one.
     pub(super) async fn send(
         &self,
         connection: &Arc<UpstreamConnection>,
@@ -281,7 +282,8 @@ impl Core {
         }
     }
 
-    /// Learns again which parameters HTTP headers repeat. The tools of a user are known to the connections of this user only.
+    /// Lists the tools again, to find the parameters that must be echoed in HTTP headers. The tools of a user are known to the
+    /// connections of this user only.
     async fn learn_header_params(&self, connection: &UpstreamConnection) {
         if self.upstream.has_accounts() {
             connection.client.clear_cache();
@@ -291,7 +293,7 @@ impl Core {
         }
     }
 
-    /// Returns the headers that repeat arguments of a tool call.
+    /// Returns the headers that echo arguments of a tool call.
     fn param_headers(
         &self,
         connection: &UpstreamConnection,

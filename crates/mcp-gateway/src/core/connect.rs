@@ -136,7 +136,7 @@ impl Core {
         }
     }
 
-    /// Returns the revision and negotiation for a connection after the first one.
+    /// Returns the revision and negotiation for a connection after the first connection.
     pub(crate) fn known_version(&self) -> (Revision, Negotiation) {
         let known = KnownVersion::of(self.shared.known().revision);
         (self.upstream.newest, Negotiation::Prior(known))
@@ -150,14 +150,14 @@ impl Core {
     }
 
     /// Returns whether the connection is opened again without a request: clients wait for changes, or a gateway with several
-    /// servers reports that this one is not connected. Otherwise, the server might never be opened again, because it may receive
-    /// no requests until it is ready.
+    /// servers reports that this server is not connected. Otherwise, the server might never be opened again, because it may
+    /// receive no requests until it is ready.
     fn is_wanted(&self) -> bool {
         let is_reported = self.catalog.is_some() && self.shared.is_failing.load(Ordering::Acquire);
         !*self.closing.borrow() && (is_reported || self.changes.has_subscriptions())
     }
 
-    /// Opens the connection again when it has ended, as long as it is wanted.
+    /// Opens the connection again when it has ended, as long as clients need it.
     pub(crate) fn watch_shared(self: &Arc<Self>, connection: &Arc<UpstreamConnection>) {
         let (ended, core) = (connection.ended(), Arc::downgrade(self));
         self.reconnect_after(async move {

@@ -24,9 +24,9 @@ const MAX_DELAY_FOR_OTHERS: Duration = Duration::from_secs(2);
 const MAX_SUBSCRIBING: usize = 8;
 /// Maximum time to restore all subscriptions.
 const MAX_RESTORE_WAIT: Duration = Duration::from_secs(60);
-/// Time for which the restoration keeps the connection from being closed to make room for another one.
+/// Time for which the restoration keeps the connection from being closed to make room for another connection.
 const MAX_RESTORE_HOLD: Duration = Duration::from_millis(500);
-/// Maximum time that one `resources/subscribe` can delay the others.
+/// Maximum time that one `resources/subscribe` can delay the other requests.
 const MAX_SUBSCRIBE_WAIT: Duration = Duration::from_secs(10);
 
 /// Returns the identity of a session's client that the gateway declares to an upstream server. The capability for tasks is
@@ -49,7 +49,7 @@ fn accepts_requests(capabilities: &ClientCapabilities) -> bool {
         || capabilities.roots.is_some()
 }
 
-/// Restores the subscriptions of a session's previous connection on a new one, after a delay. Notifies the session of each
+/// Restores the subscriptions of a session's previous connection on a new connection, after a delay. Notifies the session of each
 /// resource after subscribing to it. When the connection ends, notifies the session of all resources, because they may change
 /// while there is no subscription. The next request of the session opens another connection.
 fn resubscribe(connection: &Arc<UpstreamConnection>, subscribed: Vec<String>, delay: Duration) {
@@ -75,8 +75,8 @@ fn resubscribe(connection: &Arc<UpstreamConnection>, subscribed: Vec<String>, de
     });
 }
 
-/// Subscribes to resources, and notifies the session of each. Several requests run at the same time, so that a request without a response does not
-/// delay the others.
+/// Subscribes to resources, and notifies the session of each. Several requests run at the same time, so that a request without a
+/// response does not delay the other resources.
 async fn subscribe_all(connection: &Arc<UpstreamConnection>, uris: Vec<String>) {
     let Some(in_use) = connection.in_use() else {
         return;
@@ -241,8 +241,8 @@ impl Core {
         Box::pin(self.open_for_pool(&client, Some(identity), key, is_exclusive)).await
     }
 
-    /// Returns a connection to a stateless server for one request: that of the client's principal if each principal has a connection, otherwise the
-    /// shared connection.
+    /// Returns a connection to a stateless server for one request. If each principal has a connection, returns the connection of
+    /// the client's principal, otherwise the shared connection.
     ///
     /// # Errors
     /// The server cannot be reached, or there are too many connections.
@@ -257,8 +257,8 @@ impl Core {
         }
     }
 
-    /// Returns the connection for the requests of a client that need no session: that of its principal if each principal has a connection, otherwise
-    /// the shared connection.
+    /// Returns the connection for the requests of a client that need no session: if each principal has a connection, the
+    /// connection of its principal, otherwise the shared connection.
     pub(super) async fn lease_for(self: &Arc<Self>, client: &Owner) -> Result<Lease, ErrorObject> {
         let Some(key) = self.separate_key(client) else {
             return self.shared_lease().await;
@@ -293,7 +293,7 @@ impl Core {
         })
     }
 
-    /// Returns whether a principal has a connection, or can have one without ending another one.
+    /// Returns whether a principal has a connection, or can have a connection without ending another connection.
     pub(super) fn can_open(&self, key: &Key) -> bool {
         self.pool.has_open(key) || self.connections.has_room(&self.upstream)
     }
@@ -373,7 +373,8 @@ impl Core {
         Ok(lease)
     }
 
-    /// Makes the subscriptions of a principal on a new connection. A cancelled request does not end this, because other requests use the connection.
+    /// Subscribes on a new connection to the resources that the clients of a principal watch. If a request is cancelled, the
+    /// subscriptions continue, because other requests use the connection.
     async fn watch_lease(self: &Arc<Self>, lease: &Lease, principal: Option<Principal>) {
         let connection = Arc::clone(&lease.connection);
         let core = Arc::clone(self);

@@ -218,7 +218,7 @@ pub(crate) fn check_uri(uri: &str) -> Result<(), ErrorObject> {
 #[derive(Default)]
 pub(crate) struct SessionWatches(Mutex<BTreeMap<Arc<str>, SessionWatch>>);
 
-/// One of the subscriptions. Dropping it ends the subscription.
+/// A subscription to one resource. Dropping this value ends the subscription.
 struct SessionWatch {
     task: tokio::task::AbortHandle,
     _counted: WatchPermit,

@@ -17,7 +17,7 @@ pub(crate) struct ListPage {
 }
 
 impl ListPage {
-    /// Returns the cursor of the page after this one.
+    /// Returns the cursor of the page after this page.
     pub(crate) fn next_cursor(&self) -> Option<String> {
         decode(member(&self.result, "nextCursor")?).ok()
     }

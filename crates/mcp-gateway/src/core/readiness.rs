@@ -12,7 +12,7 @@ pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long the result of a check is reused, so that frequent checks do not burden the server.
 const MAX_AGE: Duration = Duration::from_secs(1);
 
-/// The last check, and whether one is running.
+/// The last check, and whether a check is running.
 #[derive(Debug, Default)]
 pub(super) struct Readiness {
     last: watch::Sender<Option<Checked>>,

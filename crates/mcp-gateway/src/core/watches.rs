@@ -69,7 +69,7 @@ impl Updates {
 }
 
 impl ResourceSubscription {
-    /// Delivers the changes of another subscription.
+    /// Delivers the changes that a further subscription receives.
     fn add(self: &Arc<Self>, mut subscription: Subscription) {
         let watch = Arc::downgrade(self);
         let updates = Updates::of(self.principal.is_some());
@@ -167,7 +167,7 @@ impl Core {
         })
     }
 
-    /// Subscribes for a client, on the connection that its requests use and on those of the pool.
+    /// Subscribes for a client, on the connection that its requests use and on the connections of the pool.
     async fn first_subscription(
         self: &Arc<Self>,
         watch: &Arc<ResourceSubscription>,
@@ -190,9 +190,9 @@ impl Core {
         Ok(subscription)
     }
 
-    /// Subscribes after `wait`, and after each failure again, with waits of at least [`MAX_RECONNECT_WAIT`]. Returns `None` if
-    /// the server rejects the subscription, or if the gateway was closed. Does not open a separate connection if another one would
-    /// have to end for it: the client of the other connection would also subscribe again, and end this one.
+    /// Subscribes after `wait`. Repeats this after each failure, with waits of at least [`MAX_RECONNECT_WAIT`]. Returns `None` if
+    /// the server rejects the subscription, or if the gateway was closed. Does not open a separate connection if another
+    /// connection would have to end for it: the client of the other connection would also subscribe again, and end this one.
     async fn subscribed_again(
         core: &Weak<Self>,
         uri: &Arc<str>,

@@ -88,8 +88,8 @@ impl GatewayBuilder {
         self
     }
 
-    /// Adds a server: an [`Upstream`](crate::Upstream), or a [`Mount`] with further settings. `name` is the prefix of its
-    /// names: 1 to 32 of `A-Z`, `a-z`, `0-9`, `_` and `-`, without `__` and without `_` at the end. At most 64 servers.
+    /// Adds a server: an [`Upstream`](crate::Upstream), or a [`Mount`] with further settings. `name` is the prefix of its names:
+    /// 1 to 32 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`, without `__` and without `_` at the end. At most 64 servers.
     #[must_use]
     pub fn mount(mut self, name: impl Into<String>, mount: impl Into<Mount>) -> Self {
         self.mounts.push((name.into(), mount.into()));

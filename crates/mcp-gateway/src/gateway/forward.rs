@@ -211,7 +211,7 @@ impl State {
         Ok((mount, name))
     }
 
-    /// Returns the server of a resource that the client may use, or of a template.
+    /// Returns the server of a resource or template, if the client may use it.
     pub(super) fn allowed_resource(
         &self,
         uri: &str,

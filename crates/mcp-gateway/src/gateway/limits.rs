@@ -18,13 +18,14 @@ const CLEANUP_INTERVAL: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// Limits on the requests of one client to the servers of a gateway: a verified principal or, without authentication, a network
-/// address. All clients over stdio count as one. Requests that the gateway answers itself do not count. Default: no limits.
+/// address. All clients over stdio count as one client. Requests that the gateway answers itself do not count. Default: no
+/// limits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct ClientLimits {
     /// Maximum number of requests per minute. A client that sent no request for a minute can send this number at once. A
-    /// `subscriptions/listen` counts as one request, and as one more for each resource.
+    /// `subscriptions/listen` counts as one request plus one request for each resource.
     pub requests_per_minute: Option<NonZeroU32>,
     /// Maximum number of requests that run at the same time. A parked call does not count until its client continues it, and a
     /// `subscriptions/listen` does not count.

@@ -213,8 +213,8 @@ impl Gateway {
         mounts.iter().all(|mount| mount.is_ready())
     }
 
-    /// Pings all [required](Mount::required) servers. Returns the names of those that do not respond within 2 s, each with the reason. The reasons
-    /// contain no text of a server. The result of a check is reused for one second.
+    /// Pings all [required](Mount::required) servers. Returns the names of the servers that do not respond within 2 s, each with
+    /// the reason. The reasons contain no text of a server. The result of a check is reused for one second.
     pub async fn unready(&self) -> Vec<(String, String)> {
         self.0.unready().await
     }

@@ -78,7 +78,8 @@ pub struct MountStatus {
     pub is_required: bool,
     /// The error of the last attempt, if no attempt has succeeded.
     pub error: Option<String>,
-    /// The error of the last attempt to connect the server that replaces this one. Until an attempt succeeds, this server is used.
+    /// The error of the last attempt to connect the server that replaces this server. Until an attempt succeeds, this server is
+    /// used.
     pub replacement_error: Option<String>,
 }
 

@@ -11,7 +11,7 @@ use super::state::State;
 const MAX_REPLACED: usize = 3;
 
 impl State {
-    /// Pings all required servers. Returns the names of those that do not respond, each with the reason.
+    /// Pings all required servers. Returns the names of the servers that do not respond, each with the reason.
     pub(super) async fn unready(self: &Arc<Self>) -> Vec<(String, String)> {
         let mut checks = JoinSet::new();
         for (index, mount) in self.mounts().iter().enumerate() {

@@ -21,7 +21,7 @@ use crate::parked::Cluster;
 /// The state of a gateway.
 pub(super) struct State {
     pub(super) info: Implementation,
-    /// In the order in which they were mounted.
+    /// The mounts, in the order in which they were added.
     pub(super) mounts: RwLock<Arc<[Arc<MountedServer>]>>,
     /// The servers that are being connected and then replace mounts.
     pub(super) replacements: Mutex<Vec<Arc<MountedServer>>>,
@@ -43,7 +43,7 @@ pub(crate) struct Settings {
     pub(crate) instructions: Option<String>,
     /// Time in which the servers have to return the pages that the gateway needs for a list.
     pub(crate) list_timeout: Duration,
-    /// The number of tools above which clients search for them.
+    /// The maximum number of tools in a list. If there are more tools, clients search for them.
     pub(crate) search_above: Option<usize>,
     pub(crate) access: Rules,
     pub(crate) limits: ClientLimits,

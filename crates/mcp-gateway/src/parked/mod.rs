@@ -21,13 +21,13 @@ use crate::caller::{Caller, MAX_SERVER_REQUESTS, ServerRequest};
 use crate::text::{ObjectText, string, without};
 use crate::upstream::ParkingLimits;
 
-/// Time for which a call waits for further server requests after the first one.
+/// Time for which a call waits for further server requests after the first server request.
 const GATHER: Duration = Duration::from_millis(5);
 
 /// The share of one client: each client can use this part of the memory for parked calls.
 const CLIENTS: usize = 8;
 
-/// The params that only continue a call.
+/// The params that are sent only to continue a call.
 pub(crate) const CONTINUATION: [&str; 2] = ["inputResponses", "requestState"];
 
 /// The calls that wait for their clients, by their ids.

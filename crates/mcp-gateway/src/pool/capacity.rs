@@ -15,8 +15,8 @@ use mcp_protocol::LogLimit;
 
 /// How long a new connection waits until the connection that it replaces is closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
-/// Maximum time that a request waits for a connection: if the calls of all clients use all connections, and if the calls of its
-/// own client use the client's whole share. Last, the interval at which it looks for a connection.
+/// Times of a request that waits for a connection: the maximum if the calls of all clients use all connections; the maximum if
+/// the calls of its own client use the client's whole share; and the interval at which the request looks for a connection.
 const MAX_WAIT: Duration = Duration::from_secs(2);
 const MAX_OWN_WAIT: Duration = Duration::from_secs(30);
 const RETRY_INTERVAL: Duration = Duration::from_millis(50);
@@ -84,7 +84,7 @@ impl Permit {
         charged.map_err(|error| ErrorObject::internal(error.to_string()))
     }
 
-    /// Sets the connection of this permit. From now on, it can be closed to make room for another one.
+    /// Sets the connection of this permit. From now on, this connection can be closed to make room for another connection.
     pub(crate) fn set_connection(&self, connection: &Arc<UpstreamConnection>) {
         if let Some(entry) = lock(&self.capacity.table).open.get_mut(&self.number) {
             entry.connection = Arc::downgrade(connection);
@@ -182,7 +182,7 @@ impl Capacity {
         Ok(permit)
     }
 
-    /// Returns whether a connection can be opened without closing another one that is open.
+    /// Returns whether a connection can be opened without closing another open connection.
     pub(crate) fn has_room(&self, upstream: &Upstream) -> bool {
         let table = lock(&self.table);
         let has_ended =

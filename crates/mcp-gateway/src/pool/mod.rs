@@ -167,7 +167,7 @@ impl Pool {
         entries.into_iter().any(|entry| entry.connection.is_open())
     }
 
-    /// Returns the open connections for sessions of this principal's requests.
+    /// Returns the open connections that have a session and serve requests of this principal.
     pub(crate) fn open_of(&self, principal: Option<&Principal>) -> Vec<Arc<UpstreamConnection>> {
         let pooled = lock(&self.0);
         let entries = pooled.by_key.iter();

@@ -1,4 +1,4 @@
-//! Sides of a connection that pass messages which they do not handle on to another side.
+//! A side of a connection that wraps another side, and forwards the messages that it does not handle.
 
 use std::sync::Weak;
 use std::time::Duration;

@@ -21,8 +21,7 @@ pub trait Inbound: Send + Sync + 'static {
     /// Handles a request. A response that is ready is returned at once.
     fn request(&self, request: &Request<'_>, exchange: Exchange) -> Reply;
 
-    /// Handles a notification. `notifications/cancelled` is handled by the transport on a side that
-    /// [answers](Self::answers).
+    /// Handles a notification. The transport itself handles `notifications/cancelled` if this side [answers](Self::answers).
     fn notification(&self, notification: &Notification<'_>);
 
     /// Returns whether this side answers requests. A client of the stateless revision does not

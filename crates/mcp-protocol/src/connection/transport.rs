@@ -34,7 +34,7 @@ pub trait Connection: fmt::Debug + Send + Sync + 'static {
     fn negotiated(&self, _revision: &'static str) {}
 
     /// Returns whether each message is a separate exchange with headers, as over HTTP, instead of a frame in one pipe. If so,
-    /// headers repeat arguments, and a timeout of `server/discover` does not mean that the server supports only older revisions.
+    /// headers echo arguments, and a timeout of `server/discover` does not mean that the server supports only older revisions.
     /// Default: `false`.
     fn has_headers(&self) -> bool {
         false

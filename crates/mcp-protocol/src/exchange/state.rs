@@ -133,8 +133,8 @@ impl Exchange {
         false
     }
 
-    /// Returns whether a progress value may be sent: the exchange is running, the value is above the last one, and the rate limit
-    /// allows it. The rate limit does not apply to a `last_step`.
+    /// Returns whether a progress value may be sent: the exchange is running, the value is above the last value, and the rate
+    /// limit allows it. The rate limit does not apply to a `last_step`.
     pub fn advance(&self, progress: f64, last_step: bool, now: Instant) -> bool {
         let mut last = lock(&self.0.progress);
         if !self.is_running() || !progress.is_finite() || progress <= *last {

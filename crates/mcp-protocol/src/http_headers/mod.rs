@@ -1,4 +1,4 @@
-//! HTTP headers that repeat members of the body, so that intermediaries need not parse it.
+//! HTTP headers that echo members of the body, so that intermediaries need not parse it.
 //!
 //! Specification: [request metadata][spec].
 //!
@@ -90,8 +90,8 @@ pub(crate) fn check_name(request: &Request<'_>, sent: Option<&str>) -> Result<()
     }
 }
 
-/// Returns the text of a member that a header repeats. The name of the member must occur once and without escapes. Otherwise, the
-/// value that is compared with the header could differ from the value that is used.
+/// Returns the text of a member that is echoed in a header. The name of the member must occur once and without escapes.
+/// Otherwise, the value that is compared with the header could differ from the value that is used.
 ///
 /// # Errors
 /// The problem with the name.
@@ -126,7 +126,7 @@ fn check_value(header: &str, sent: Option<&str>, body: Option<&str>) -> Result<(
     check(header, sent.as_deref(), body)
 }
 
-/// Returns the member of the params that `Mcp-Name` repeats.
+/// Returns the member of the params that `Mcp-Name` echoes.
 pub fn name_member(method: &str) -> Option<&'static str> {
     match method {
         method::TOOLS_CALL | method::PROMPTS_GET => Some("name"),

@@ -1,4 +1,4 @@
-//! Tool parameters that are repeated in HTTP headers (`x-mcp-header`).
+//! Tool parameters that are echoed in HTTP headers (`x-mcp-header`).
 
 use mcp_jsonrpc::{ErrorObject, Request, decode as decode_json, members, text_of};
 use mcp_types::JsonObject;
@@ -12,7 +12,7 @@ const SAFE: u64 = (1 << 53) - 1;
 /// Maximum number of parameters with headers in one input schema.
 const MAX_PARAMS: usize = 64;
 
-/// The parameters of one tool that are repeated in HTTP headers.
+/// The parameters of one tool that are echoed in HTTP headers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HeaderParams(Vec<Param>);
 
@@ -23,7 +23,7 @@ struct Param {
 }
 
 impl HeaderParams {
-    /// Reads the header parameters of an input schema.
+    /// Reads from an input schema which parameters are echoed in headers.
     ///
     /// # Errors
     /// An annotation violates a rule. The tool must then not be used over HTTP.
@@ -33,7 +33,7 @@ impl HeaderParams {
         Ok(this)
     }
 
-    /// Returns whether there are no header parameters.
+    /// Returns whether no parameter is echoed in a header.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

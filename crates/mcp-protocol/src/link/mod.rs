@@ -78,7 +78,7 @@ impl dyn Link {
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Extras {
-    /// HTTP headers that repeat arguments: name and encoded value.
+    /// HTTP headers that echo arguments: name and encoded value.
     pub headers: Vec<(String, String)>,
     /// The receiver of the request's id.
     pub id: Option<SentId>,
@@ -102,7 +102,7 @@ pub type Kept = Box<dyn Any + Send>;
 pub struct StatelessRequest {
     /// The protocol version in the request metadata (`MCP-Protocol-Version`).
     pub revision: &'static str,
-    /// The name, URI or task id in the params (`Mcp-Name`), for methods that have one.
+    /// The name, URI or task id in the params (`Mcp-Name`), for methods that have such a member.
     pub name: Option<String>,
 }
 
@@ -187,7 +187,7 @@ impl SentId {
 pub enum Delivery {
     /// The notification is queued nevertheless; such notifications are rare.
     Always,
-    /// The notification is dropped, because a later one replaces it (progress, log).
+    /// The notification is dropped, because a later notification replaces it (progress, log).
     Lossy,
 }
 

@@ -17,8 +17,7 @@ use crate::{BoxFuture, Exchange, Outcome, Reply, guarded};
 /// A function that runs a blocking handler on another thread and returns its outcome.
 pub type RunBlocking = fn(BlockingWork) -> BoxFuture<'static, Outcome>;
 
-/// The middleware of a server or client, in order: the first one is the outermost. `Debug` shows
-/// the names.
+/// The middleware of a server or client, in order: the first is the outermost. `Debug` shows the names.
 #[derive(Clone)]
 pub struct Layers {
     all: Arc<[SharedMiddleware]>,
@@ -123,7 +122,7 @@ impl Layers {
         }
     }
 
-    /// Starts a request on its way to `end`.
+    /// Starts to pass a request through the middleware to `end`.
     #[inline]
     fn start(&self, mut request: Request, end: End) -> Responding {
         request.set_rest(ChainRest {
@@ -228,8 +227,8 @@ impl fmt::Debug for Layers {
     }
 }
 
-/// Returns the next middleware, and removes it from the remaining ones: from the front for inbound messages, from the back for
-/// outbound messages.
+/// Returns the next middleware, and removes it from the remaining middleware: from the front for inbound messages, from the back
+/// for outbound messages.
 fn take(rest: &mut Range<usize>, direction: Direction) -> Option<usize> {
     match direction {
         Direction::Inbound => rest.next(),

@@ -145,7 +145,7 @@ impl Link for LayeredLink {
     }
 }
 
-/// Updates the name that a header repeats, because a middleware may have changed the params.
+/// Updates the name that is echoed in a header, because a middleware may have changed the params.
 fn with_name(mut extras: Extras, method: &str, params: Option<&str>) -> Extras {
     if let Some(StatelessRequest { name, .. }) = &mut extras.stateless
         && let Some(member) = name_member(method)

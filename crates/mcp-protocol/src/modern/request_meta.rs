@@ -42,7 +42,7 @@ pub struct RequestMeta {
     pub log_level: Option<LoggingLevel>,
 }
 
-/// The HTTP headers that repeat members of the body; `None` for a missing header.
+/// The HTTP headers that echo members of the body; `None` for a missing header.
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(
     clippy::exhaustive_structs,

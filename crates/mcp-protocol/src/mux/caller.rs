@@ -1,11 +1,11 @@
-//! Requests with another origin than their connection.
+//! Requests whose caller differs from the caller of their connection.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::{Call, Caller, Closed, Delivery, Extras, Link, MethodName, RequestOrigin};
 
-/// The link of requests that arrived on behalf of another caller than the caller of the connection.
+/// The link of requests whose caller differs from the caller of the connection.
 pub(super) struct CallerLink {
     pub(super) connection: Arc<dyn Link>,
     pub(super) caller: Caller,

@@ -130,8 +130,8 @@ impl Mux {
         self.receive_on(None, frame, spawn);
     }
 
-    /// Handles one frame like [`receive`](Self::receive), if the frame arrived on behalf of another caller than the caller of the
-    /// connection. The origin of its requests is `caller`.
+    /// Handles one frame like [`receive`](Self::receive), for a frame that did not come from the caller of the connection. The
+    /// origin of its requests is `caller`.
     pub fn receive_for(
         self: &Arc<Self>,
         caller: Caller,

@@ -20,7 +20,7 @@ struct State {
     bytes: Vec<u8>,
     /// Number of bytes that the writer has taken and not yet written.
     writing: usize,
-    /// The values that are kept with frames; `None` until there is one.
+    /// The values that are kept with frames; `None` until a frame has a value.
     kept: Option<Box<KeptValues>>,
     closed: bool,
     writer: Option<Waker>,

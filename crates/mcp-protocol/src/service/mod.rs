@@ -38,7 +38,7 @@ pub trait Service: Send + Sync + 'static {
     /// Handles a notification of an open session.
     fn notification(&self, _notification: &Notification<'_>, _session: &Arc<Session>) {}
 
-    /// Returns the parameters of a tool that are repeated in HTTP headers. Default: none.
+    /// Returns the parameters of a tool that are echoed in HTTP headers. Default: none.
     fn header_params(&self, _tool: &str) -> Option<Arc<HeaderParams>> {
         None
     }

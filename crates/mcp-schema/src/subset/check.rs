@@ -23,7 +23,7 @@ pub(super) fn run(nodes: &[Node], value: &Value, max: usize) -> Result<(), Vec<V
     run.check(0, value).map_err(|fail| match fail {
         Fail::Violations(violations) => violations,
         Fail::Budget => vec![Violation::here(
-            "the value takes too long to check against this schema: send a smaller or flatter one",
+            "the value takes too long to check against this schema: send a smaller or flatter value",
         )],
     })
 }

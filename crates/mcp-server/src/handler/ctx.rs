@@ -68,8 +68,8 @@ impl Ctx {
             .log(level, Some(logger), data.into(), Instant::now())
     }
 
-    /// Returns the principal of the request, if an authentication layer verified one. The key for
-    /// data of the user is [`Principal::user`], which is the same for every client of the user.
+    /// Returns the principal of the request, if an authentication layer verified a principal. The key for data of the user is
+    /// [`Principal::user`], which is the same for every client of the user.
     pub fn principal(&self) -> Option<&Principal> {
         self.request.principal()
     }

@@ -93,7 +93,7 @@ fn together(call: &Call<'_>) -> bool {
     call.context.rules().stateless
 }
 
-/// Waits for the parameters, in sequence or concurrently, until one ends the call.
+/// Waits for the parameters, in sequence or concurrently, until a parameter ends the call.
 macro_rules! gather {
     ($together:expr; $($param:ident)*) => {
         $(let mut $param = $param;)*

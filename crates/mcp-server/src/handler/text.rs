@@ -24,7 +24,7 @@ enum Reading {
     Number,
 }
 
-/// An argument whose type is not text, or text that is never empty.
+/// An argument whose type is not text, or whose text is never empty.
 struct Argument {
     name: String,
     /// The way in which the text is read; `None` if it stays text.

@@ -153,7 +153,7 @@ impl<S: Send + Sync + 'static> Completers<S> {
             .collect()
     }
 
-    /// Gives the completers their state, so that they can be used with another state.
+    /// Binds the completers to `state`, so that a server with another state type can use them.
     pub(crate) fn with_state<T>(self, state: &S) -> Completers<T>
     where
         S: Clone,
@@ -167,8 +167,7 @@ impl<S: Send + Sync + 'static> Completers<S> {
     }
 }
 
-/// Returns the case-insensitive matches: first the values that start with the text, then those that
-/// contain it.
+/// Returns the case-insensitive matches: first the values that start with the text, then the values that contain it.
 fn rank(values: &[String], typed: &str) -> Vec<String> {
     let typed = typed.to_lowercase();
     let mut found: Vec<(bool, &String)> = values

@@ -43,7 +43,7 @@ pub(crate) trait Entry: Send + Sync + 'static {
     fn definition(&self, rules: &Rules) -> Self::Definition;
     /// Returns the visibility rule; without a rule, all clients see the item.
     fn visible(&self) -> Option<&Visible>;
-    /// Returns whether parameters of the item are repeated in HTTP headers.
+    /// Returns whether parameters of the item are echoed in HTTP headers.
     fn has_header_params(&self) -> bool {
         false
     }
@@ -117,7 +117,7 @@ impl<E: Entry> Snapshot<E> {
             .filter(|entry| is_visible(&***entry, session))
     }
 
-    /// Returns the item with this key if it has header parameters, whether or not it is visible.
+    /// Returns the item with this key if its parameters are echoed in HTTP headers, whether or not the item is visible.
     pub(crate) fn header_params(&self, key: &str) -> Option<&E> {
         if !self.header_params {
             return None;

@@ -55,8 +55,7 @@ impl<S: Clone + Send + Sync + 'static> Prompt<S> {
         self
     }
 
-    /// Gives the handler its state, so that the prompt can be added to a server with another
-    /// state.
+    /// Binds the handler to `state`, so that the prompt can be added to a server with another state type.
     #[must_use]
     pub fn with_state<T>(self, state: S) -> Prompt<T> {
         let bind = self.bind;

@@ -56,8 +56,7 @@ impl<S: Clone + Send + Sync + 'static> Resource<S> {
     shared_setters!();
     completion_setters!();
 
-    /// Gives the handler its state, so that the resource can be added to a server with another
-    /// state.
+    /// Binds the handler to `state`, so that the resource can be added to a server with another state type.
     #[must_use]
     pub fn with_state<T>(self, state: S) -> Resource<T> {
         let (bind, access) = (self.bind, self.access);

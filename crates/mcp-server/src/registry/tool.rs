@@ -137,7 +137,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
         self
     }
 
-    /// Gives the handler its state, so that the tool can be added to a server with another state.
+    /// Binds the handler to `state`, so that the tool can be added to a server with another state type.
     #[must_use]
     pub fn with_state<T>(self, state: S) -> Tool<T> {
         let bind = self.bind;
@@ -318,7 +318,8 @@ impl<S: Send + Sync + 'static> Tool<S> {
     }
 }
 
-/// A function from whose argument the compiler infers `H` and `M`. Returns whether the handler keeps the context.
+/// Adds the parts of the definition that the types of a handler determine. Returns whether the handler keeps the context. The
+/// compiler infers `H` and `M` from the first argument.
 fn describe<S, M, H: Handler<ForTool, S, M>>(_: &H, spec: &mut Spec) -> bool {
     H::describe(spec);
     H::KEEPS_CONTEXT

@@ -60,7 +60,7 @@ impl StateKeys {
         }
     }
 
-    /// Adds a key that decrypts and verifies, but does not encrypt and sign: an old key, or the next one.
+    /// Adds a key that decrypts and verifies, but does not encrypt and sign: an old key, or the next key.
     #[must_use]
     pub fn with_previous(mut self, key: [u8; 32]) -> Self {
         self.previous.push(key);

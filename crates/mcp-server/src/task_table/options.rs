@@ -150,7 +150,7 @@ impl TaskOptions {
 
     /// Sets the maximum number of stored tasks of unauthenticated clients at one address or, for IPv6, in one network of 64 bits.
     /// A task counts until it expires. All these clients are one owner in the store. The limit prevents one address from filling
-    /// it. Default: 100.
+    /// the store. Default: 100.
     #[must_use]
     pub fn with_max_anonymous(mut self, tasks: usize) -> Self {
         self.max_anonymous = tasks;
@@ -177,7 +177,7 @@ impl TaskOptions {
     /// Sets how long this process may run a task without renewing its lease, in a [shared](crate::TaskStore::is_shared) store.
     /// The lease is renewed after each third of this time. If the process has ended, another process takes over the task within
     /// one and a half times this duration. It runs the task again if the tool is resumable, and otherwise ends the task. The
-    /// clocks of the processes should differ by much less. Default: 30 s, at least 1 s.
+    /// clocks of the processes should differ by much less than this duration. Default: 30 s, at least 1 s.
     #[must_use]
     pub fn with_lease(mut self, lease: Duration) -> Self {
         self.lease = lease.max(Duration::from_secs(1));

@@ -178,8 +178,7 @@ impl Core {
         )?
         else {
             return Err(ErrorObject::internal(
-                "the call cannot detach: its revision has no \
-             pending input",
+                "the handler cannot detach from its request in this revision",
             ));
         };
         let call = Call::new(&checked, new_task.context.clone(), self);
@@ -314,7 +313,9 @@ impl NewTask {
         let Some(pending) = self.context.pending_input().cloned() else {
             return DetachOutcome::Refused(
                 handler,
-                ErrorObject::internal("the call cannot detach: its revision has no pending input"),
+                ErrorObject::internal(
+                    "the handler cannot detach from its request in this revision",
+                ),
             );
         };
         let runner = match self.create(Arc::clone(&pending), &runtime).await {

@@ -38,7 +38,7 @@ impl Core {
         Ok(ids.into_iter().map(str::to_owned).collect())
     }
 
-    /// Opens a subscription that includes tasks: those that belong to the principal of the request.
+    /// Opens a subscription that includes tasks. Tasks of other principals are not included.
     pub(crate) fn subscribe_to_tasks(
         self: &Arc<Self>,
         filter: Filter,

@@ -34,7 +34,7 @@ impl Notifications {
         waiting.into_iter().for_each(Waker::wake);
     }
 
-    /// Returns the first result of `read` for the notifications from the number `position` on, and moves `position` behind that
+    /// Calls `read` for each notification from number `position` on, and returns the first result. Moves `position` behind that
     /// notification. If there is no result, registers the waker for the next notification.
     pub(super) fn find<T>(
         &self,

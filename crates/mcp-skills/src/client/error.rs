@@ -30,7 +30,7 @@ impl fmt::Display for Error {
             Self::Unsupported => write!(f, "the server does not declare the extension {EXTENSION}"),
             Self::TooMany { limit, max_bytes } => write!(
                 f,
-                "the server has more than {limit} skills or 1,000 pages of them, or they need more than {max_bytes} bytes of memory"
+                "the server has more than {limit} skills or 1,000 pages of skills, or they need more than {max_bytes} bytes of memory"
             ),
             Self::Client(error) => error.fmt(f),
             Self::Skill(error) => error.fmt(f),

@@ -177,7 +177,7 @@ fn cacheable(cx: &Ctx, mut result: Value, next: Option<String>) -> Value {
     result
 }
 
-/// Returns the items after the one that the cursor names, and the cursor of the next page. Items are sorted by URI.
+/// Returns the items after the item that the cursor names, and the cursor of the next page. Items are sorted by URI.
 fn page<T: Clone>(
     all: &[T],
     uri: impl Fn(&T) -> &String,

@@ -193,7 +193,8 @@ impl<'t> EventTables<'t> {
         self.resize(session, row, 0, removed)
     }
 
-    /// Removes the record of a stream without events, and stores that there was one.
+    /// Removes the record of a stream without events. From now on, the record of the session says that streams up to the number
+    /// of this stream may have lost events.
     pub(super) fn drop_record(
         &mut self,
         session: SessionId,

@@ -16,7 +16,7 @@ use crate::job::session::{SessionOperation, SessionResult};
 type Row = (u64, u64, &'static [u8; 16], &'static [u8]);
 type ExpiryKey = (u64, &'static [u8; 32]);
 
-/// The sessions, by id. Files of earlier versions do not have the tables.
+/// The sessions, by id. Files of earlier versions have no tables of sessions.
 const SESSIONS: TableDefinition<'_, &[u8; 32], Row> = TableDefinition::new("sessions");
 /// Index of sessions by expiry.
 const EXPIRY: TableDefinition<'_, ExpiryKey, ()> = TableDefinition::new("session_expiry");

@@ -70,7 +70,7 @@ struct Append {
     first: u64,
     is_last: bool,
     retention: Duration,
-    /// After this time, the event would have expired; `None` for never.
+    /// The time after which the event is not stored any more, because it would have expired; `None` for no limit.
     until: Option<Instant>,
     /// `None` if the append was answered already.
     stored: Option<Stored<()>>,
@@ -100,7 +100,7 @@ impl RedisEventStore {
         }
     }
 
-    /// Sets how long the events of a stream are kept after its last one. Default 5 minutes.
+    /// Sets how long the events of a stream are kept after its last event. Default 5 minutes.
     #[must_use]
     pub fn with_retention(mut self, retention: Duration) -> Self {
         self.limits.retention = retention;
@@ -164,7 +164,7 @@ impl RedisEventStore {
         let length = event.len();
         if length > self.event_bytes {
             return Err(EventStoreError::new(format!(
-                "an event has {length} bytes, more than the {} of RedisEventStore::with_max_event_bytes",
+                "an event has {length} bytes; the limit of RedisEventStore::with_max_event_bytes is {} bytes",
                 self.event_bytes
             )));
         }
@@ -217,7 +217,7 @@ impl RedisEventStore {
 
     fn full(&self) -> EventStoreError {
         EventStoreError::new(format!(
-            "an event exceeds the {} bytes of RedisEventStore::with_max_session_bytes, or the {} of with_max_total_bytes",
+            "an event exceeds a limit: {} bytes (RedisEventStore::with_max_session_bytes) or {} bytes (with_max_total_bytes)",
             self.limits.session_bytes, self.limits.total_bytes
         ))
     }

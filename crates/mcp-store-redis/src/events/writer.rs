@@ -73,7 +73,7 @@ pub(super) struct Writer {
     queued: Arc<AtomicUsize>,
     delayed: Delayed,
     flushed: Vec<oneshot::Sender<()>>,
-    /// The limits of a round trip, which are smaller after one that could not be completed in time.
+    /// The limits of a round trip, which are smaller after a round trip that was not completed in time.
     max_batch: usize,
     max_bytes: usize,
 }
@@ -95,8 +95,9 @@ impl Writer {
         }
     }
 
-    /// Runs operations in their order, until all handles of the store are dropped. While Redis does not respond, the appends are answered at once and
-    /// wait, so that no event is sent later because of the timeouts of others, and all are stored when Redis responds again.
+    /// Runs operations in their order, until all handles of the store are dropped. While Redis does not respond, appends are
+    /// answered at once, so that events are not sent later because of the timeouts of other events. All appends are stored when
+    /// Redis responds again.
     pub(super) async fn run(mut self) {
         let mut received = Vec::new();
         loop {

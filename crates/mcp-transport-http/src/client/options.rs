@@ -233,8 +233,8 @@ impl ClientOptions {
         self
     }
 
-    /// Sets how long opening a new session may take after the server has lost the old one. Default: 60 s. After this time, the
-    /// connection is closed.
+    /// Sets how long opening a new session may take after the server has lost the old session. Default: 60 s. After this time,
+    /// the connection is closed.
     #[must_use]
     pub fn with_reinitialize_timeout(mut self, timeout: Duration) -> Self {
         self.renewal_timeout = timeout;

@@ -27,15 +27,14 @@ struct State {
 
 pub(crate) struct QueuedMessage {
     pub(crate) message: Bytes,
-    /// The session of the message, or `None` for the current one.
+    /// The session of the message, or `None` for the current session.
     pub(crate) session: Option<Arc<Session>>,
     /// Whether the message is `notifications/initialized`.
     pub(crate) is_initialized: bool,
 }
 
 impl Outbox {
-    /// Creates a queue that drops lossy messages above `limit` bytes, and all messages above twice
-    /// that.
+    /// Creates a queue that drops lossy messages above `limit` bytes, and all messages above twice this limit.
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,

@@ -126,8 +126,8 @@ impl ClientState {
         self.http.send(&request).await
     }
 
-    /// Sends a message of the stateless revision with the headers that repeat values of its body.
-    /// `limit` is the time until the head of the response.
+    /// Sends a message of the stateless revision with the headers that echo values of its body. `limit` is the time until the
+    /// head of the response.
     pub(crate) async fn post_stateless(
         &self,
         headers: &[(HeaderName, HeaderValue)],

@@ -151,7 +151,7 @@ impl HttpTransport {
         self
     }
 
-    /// Sets which certificates are trusted in addition to those of the operating system.
+    /// Sets which certificates are trusted in addition to the certificates of the operating system.
     #[cfg(feature = "tls")]
     pub fn tls(mut self, tls: crate::ClientTls) -> Self {
         self.tls = tls;

@@ -256,7 +256,7 @@ fn unknown_session() -> Refusal {
     Refusal::new(
         StatusCode::NOT_FOUND,
         "the session does not exist or has ended; send initialize without Mcp-Session-Id to open a \
-         new one",
+         new session",
     )
 }
 

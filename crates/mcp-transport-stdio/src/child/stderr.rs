@@ -100,7 +100,7 @@ impl Tail {
         Poll::Pending
     }
 
-    /// Returns the last lines, including the unfinished one.
+    /// Returns the last lines, including the unfinished line.
     pub(crate) fn last_lines(&mut self) -> Vec<String> {
         self.end_line();
         self.lines.iter().cloned().collect()

@@ -110,7 +110,7 @@ pub(crate) fn open(guard: bool) -> Result<(Reader, Writer, Restore), Error> {
     Ok((reader, Writer(writer), restore))
 }
 
-/// Opens stdin and stdout. This system has no guard.
+/// Opens stdin and stdout. On this system, other code of the process can still use them.
 #[cfg(not(unix))]
 pub(crate) fn open(_guard: bool) -> Result<(Reader, Writer, Restore), Error> {
     let exclusive = ExclusiveUse::take()?;

@@ -31,7 +31,7 @@ struct RegistrationResponse {
 }
 
 impl RegistrationResponse {
-    /// Reads a response. An error does not quote its values, because one may be a secret.
+    /// Reads a response. An error does not quote its values, because a value may be a secret.
     fn read(reply: &Reply) -> Result<Self, String> {
         let body: Value = reply.json().map_err(|error| {
             let (line, column) = (error.line(), error.column());

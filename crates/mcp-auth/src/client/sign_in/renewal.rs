@@ -76,7 +76,7 @@ impl Inner {
         done
     }
 
-    /// Returns whether the current tokens differ from the used one and are valid.
+    /// Returns whether the current tokens differ from the used tokens and are valid.
     fn is_replaced(&self, used: Option<&Secret>) -> bool {
         let state = self.state();
         let tokens = state.tokens.as_ref();

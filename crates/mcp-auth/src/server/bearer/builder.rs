@@ -204,7 +204,7 @@ impl RequireBearerBuilder {
         })))
     }
 
-    /// Returns the authorization servers. The authorization server of the verifier is the first one.
+    /// Returns the authorization servers. The authorization server of the verifier comes first.
     fn authorization_servers(&self) -> Result<Vec<String>, Error> {
         let mut servers: Vec<String> = Vec::new();
         servers.extend(self.verifier.issuer().map(str::to_owned));

@@ -22,7 +22,7 @@ use crate::server::dpop::{NONCE, ProofChecker, ProofError};
 use crate::server::identity::Identity;
 use crate::server::verify::{Rejection, RejectionReason, Verify};
 
-/// Maximum number of bytes of granted scopes that a challenge repeats.
+/// Maximum number of bytes of granted scopes in a challenge.
 const MAX_REPEATED_BYTES: usize = 2_048;
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
@@ -161,7 +161,7 @@ impl Policy {
         Ok((identity, needs_nonce))
     }
 
-    /// Returns the granted scopes and those that they imply.
+    /// Returns the granted scopes and the scopes that they imply.
     ///
     /// Specification: 2026-07-28, authorization, scope challenge handling.
     fn with_implied(&self, granted: &Scopes) -> Scopes {

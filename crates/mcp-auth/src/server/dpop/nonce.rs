@@ -41,7 +41,7 @@ impl Nonces {
         let key = key.expose().as_bytes();
         if key.len() < MIN_KEY_BYTES {
             return Err(Error::setup(format!(
-                "the key of Dpop::nonce_key has {} bytes; use at least {MIN_KEY_BYTES} random ones",
+                "the key of Dpop::nonce_key has {} bytes; use at least {MIN_KEY_BYTES} random bytes",
                 key.len()
             )));
         }

@@ -139,7 +139,7 @@ impl Proof {
         }
     }
 
-    /// Returns for how much longer the proof will be accepted.
+    /// Returns how much longer the proof is accepted.
     pub(super) fn lifetime(&self, now: SystemTime, window: Duration) -> Duration {
         let end = self.issued().unwrap_or_default() + window.as_secs_f64();
         let left = Duration::try_from_secs_f64(end - seconds(now)).unwrap_or_default();

@@ -116,7 +116,7 @@ impl MemoryReplayCache {
 }
 
 impl Used {
-    /// Removes expired proofs, up to the first one that is not expired.
+    /// Removes expired proofs, up to the first proof that is not expired.
     fn forget(&mut self, now: Instant) {
         let is_expired = |(until, ..): &(Instant, Box<str>, Arc<str>)| *until < now;
         while self.expiries.front().is_some_and(is_expired) {

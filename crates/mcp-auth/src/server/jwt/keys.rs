@@ -25,7 +25,7 @@ pub struct Jwks(Arc<[Key]>);
 
 pub(in crate::server) struct Key {
     id: Option<String>,
-    /// The only algorithm that the key may be used with, if it names one.
+    /// The only algorithm for which the key may be used, if the key names an algorithm.
     only: Option<Algorithm>,
     material: Material,
 }

@@ -133,7 +133,7 @@ impl AccessRule {
         self.effect == Effect::Deny || self.scope.is_some()
     }
 
-    /// If no mount with these names matches the rule, returns this problem.
+    /// Returns the problem if the rule matches none of the mounts with these names.
     fn missing_mount(&self, mounts: &BTreeSet<String>) -> Option<String> {
         let pattern = self.mount.as_deref()?;
         let is_missing = !mounts.iter().any(|mount| matches_pattern(pattern, mount));

@@ -35,7 +35,8 @@ pub(in crate::gateway) enum Decision {
     /// Clients that have these scopes may use the item.
     Allowed(Vec<Arc<str>>),
     Denied,
-    /// The rules cannot be applied, because servers may interpret the URI in different ways; the text is the reason. Clients cannot use the item.
+    /// The rules cannot be applied, because servers may interpret the URI in different ways. The text says why. Clients cannot
+    /// use the item.
     Ambiguous(&'static str),
 }
 
@@ -119,8 +120,8 @@ impl Rules {
         rules.map(|(rule, (pattern, scope))| (rule, pattern, scope.as_ref()))
     }
 
-    /// Returns whether a restrictive rule names a scheme, and neither an earlier rule nor a rule with a scheme allows the URI. In
-    /// this case, the client could evade the restriction with a synonym of the scheme.
+    /// Returns whether a client could evade a restriction with a synonym of the scheme. This is possible if a restrictive rule
+    /// names a scheme, and no earlier rule and no rule with a scheme allows the URI.
     pub(in crate::gateway) fn depends_on_scheme(&self, item: &Item<'_>) -> bool {
         let has_scheme = |rule: &AccessRule| split_scheme(&rule.name).is_some();
         let restricts_scheme = |rule: &AccessRule| rule.is_restrictive() && has_scheme(rule);
@@ -157,8 +158,8 @@ impl Rules {
         }
     }
 
-    /// Returns the decision about the URI of an item. Rules apply in their order until one allows the URI. Earlier rules that restrict any
-    /// interpretation of the URI deny it or add their scopes.
+    /// Returns the decision about the URI of an item. Rules apply in their order until a rule allows the URI. Earlier rules that
+    /// restrict any interpretation of the URI deny it or add their scopes.
     fn decide_uri(&self, item: &Item<'_>, source: UriSource) -> Decision {
         let uri = RuledUri::new(item.name, source);
         let mut scopes = Vec::new();

@@ -288,7 +288,7 @@ fn a_listed_uri_in_an_unusual_spelling_is_restricted() {
     assert!(is_allowed("notes://pub/%2A", "notes://pub/x"));
 }
 
-/// A rule that needs a scope for a URI does not replace a later rule that denies parts of it.
+/// A rule that requires a scope for a URI does not override a later rule that denies parts of the URI.
 #[test]
 fn a_scope_for_a_uri_leaves_later_rules_in_force() {
     let policy = AccessPolicy::new()
@@ -347,7 +347,7 @@ fn a_long_uri_is_denied_where_rules_apply() {
     }
 }
 
-/// A rule for other spellings must not replace the rule for the spelling of the client.
+/// A rule for other spellings must not override the rule for the spelling of the client.
 #[test]
 fn a_scope_rule_does_not_allow_another_spelling_of_its_uri() {
     let policy = AccessPolicy::new()

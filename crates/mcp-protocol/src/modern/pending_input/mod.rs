@@ -72,7 +72,7 @@ pub enum PendingInputError {
     Unfit(u32, String),
     /// The round trip has too many input requests.
     Requests(usize),
-    /// The client answered the last input requests, but the handler sent different ones.
+    /// The client answered the last input requests, but the handler sent different input requests.
     Changed,
 }
 
@@ -90,7 +90,7 @@ impl fmt::Display for PendingInputError {
             }
             Self::Changed => f.write_str(
                 "the handler sent other input requests than in the last round trip; \
-                 they may depend only on its arguments and on earlier responses",
+                 input requests may depend only on the arguments and on earlier responses",
             ),
         }
     }

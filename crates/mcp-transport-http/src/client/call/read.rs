@@ -110,7 +110,7 @@ async fn json(context: &ResponseContext<'_>, body: ResponseBody) -> Result<Answe
             return Err(CallFailure::failed(context.unreadable_request(&error)));
         }
         Received::OtherResponse(id) => format!(
-            "answered {}, request {}, with the response to request {id}",
+            "answered {} (request {}) with the response to another request ({id})",
             context.method, context.id
         ),
         Received::UnexpectedBatch => format!(

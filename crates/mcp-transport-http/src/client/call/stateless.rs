@@ -1,4 +1,4 @@
-//! Requests of the stateless revision (2026-07-28), whose headers repeat values of the body.
+//! Requests of the stateless revision (2026-07-28), whose headers echo values of the body.
 //!
 //! Each request is one POST, and the response is its only stream. The stream cannot be resumed, so a call fails if its connection
 //! breaks. Closing the stream cancels the call.
@@ -30,7 +30,7 @@ use crate::headers::PROTOCOL_VERSION;
 
 pub(crate) const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 pub(crate) const NAME: HeaderName = HeaderName::from_static("mcp-name");
-/// Prefix of the headers that repeat arguments. Header names ignore case.
+/// Prefix of the headers that echo arguments. Header names ignore case.
 pub(crate) const PARAM_PREFIX: &str = "mcp-param-";
 
 const NO_SESSION: &str = "the server reports a lost session, but the request has none";

@@ -25,7 +25,7 @@ use mcp_protocol::{Answer, CallError, TransportError};
 use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 
-/// Time for which the stream is read after the response. A server closes the stream at that point.
+/// Time for which the stream is read after the response. Servers close a stream after its response.
 const TAIL_TIME: Duration = Duration::from_secs(1);
 
 /// Number of times that a caller yields to the runtime while it waits for the end of the stream.

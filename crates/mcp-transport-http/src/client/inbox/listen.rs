@@ -30,7 +30,7 @@ pub(crate) async fn run(state: Arc<ClientState>) {
 
 /// The end of one connection of the GET stream.
 enum ListenEnd {
-    /// It was interrupted or refused, with the reason.
+    /// The connection was interrupted or refused, with the reason.
     Interrupted(String),
     /// The server does not support the GET stream.
     Unsupported,

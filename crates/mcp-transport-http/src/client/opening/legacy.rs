@@ -39,7 +39,7 @@ pub(crate) fn may_be_legacy(status: StatusCode) -> bool {
 /// Opens the stream, waits for the URL, and starts to carry messages.
 ///
 /// # Errors
-/// Returns an error if there is no such stream, or if it names no URL of the same origin in time.
+/// Returns an error if there is no such stream, or if the stream does not name a URL of the same origin in time.
 pub(crate) async fn connect(state: &Arc<ClientState>) -> Result<Arc<Mux>, TransportError> {
     let opened = timeout(state.options.renewal_timeout, open(state)).await;
     let (events, target) = opened.map_err(|_| {

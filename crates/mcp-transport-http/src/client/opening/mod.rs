@@ -1,4 +1,4 @@
-//! The opening of sessions: at the start, and after the server has lost one.
+//! The opening of sessions: at the start, and after the server has lost a session.
 
 pub(crate) mod initialize;
 #[cfg(feature = "legacy")]

@@ -1,4 +1,4 @@
-//! Opening a new session after the server has lost the old one.
+//! Opening a new session after the server has lost the old session.
 //!
 //! Specification: [session
 //! management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management),
@@ -19,10 +19,10 @@ use mcp_protocol::{CallError, Closed};
 use mcp_types::{InitializeResult, method};
 use tokio::time::{sleep, timeout};
 
-/// Opens a new session each time the current one is lost. Runs until the connection ends.
+/// Opens a new session each time the current session is lost. Runs until the connection ends.
 ///
 /// Each session costs the server memory. If several consecutive sessions are lost before they have worked, the delay before the
-/// next one grows, and the connection ends at the limit of reconnects.
+/// next session grows, and the connection ends at the limit of reconnects.
 pub(crate) async fn run(state: Arc<ClientState>) {
     let reconnect = &state.options.reconnect;
     let mut losses = 0;
@@ -37,7 +37,7 @@ pub(crate) async fn run(state: Arc<ClientState>) {
             )));
         }
         state.sessions.set_problem(match losses {
-            0 | 1 => "the server has lost the session, and no new one is open yet".to_owned(),
+            0 | 1 => "the server has lost the session, and no new session is open yet".to_owned(),
             _ => format!("the server has lost {losses} sessions in a row"),
         });
         if losses > 1 {
@@ -57,7 +57,7 @@ pub(crate) async fn run(state: Arc<ClientState>) {
             ),
         };
         return state.close(Closed::protocol(format!(
-            "{} lost the session, and no new one can be opened: {problem}",
+            "{} lost the session, and no new session can be opened: {problem}",
             state.http.endpoint
         )));
     }
@@ -83,13 +83,13 @@ async fn open_with_retries(state: &Arc<ClientState>) -> Result<Arc<Session>, Str
         };
         tracing::debug!(problem, ?wait, "could not open a new session; trying again");
         state.sessions.set_problem(format!(
-            "the server has lost the session, and no new one can be opened: {problem}"
+            "the server has lost the session, and no new session can be opened: {problem}"
         ));
         sleep(wait).await;
     }
 }
 
-/// Opens a session like the lost one and restores its log level and subscriptions.
+/// Opens a session that replaces the lost session, and restores its log level and subscriptions.
 async fn open_session(state: &Arc<ClientState>) -> Result<Arc<Session>, ReinitializeError> {
     let Some(params) = state.sessions.initialize_params() else {
         return Err(ReinitializeError::Final(

@@ -46,7 +46,7 @@ pub(crate) struct OutgoingRequest<'a> {
     pub(crate) kind: RequestKind,
     pub(crate) session: Option<HeaderValue>,
     pub(crate) revision: Option<&'static str>,
-    /// Headers that repeat values of the body.
+    /// Headers that echo values of the body.
     pub(crate) stateless_headers: &'a [(HeaderName, HeaderValue)],
     /// The time until the head of a response.
     pub(crate) limit: Option<Duration>,

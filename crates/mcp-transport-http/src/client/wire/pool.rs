@@ -1,7 +1,7 @@
 //! HTTP/1.1 connections to one server.
 //!
-//! A connection has no task: the request that uses it drives it, and then the body of the response does. The connection can be
-//! used again as soon as the body ends.
+//! A connection has no task: the request that uses the connection drives it, and then the body of the response drives it. The
+//! connection can be used again as soon as the body ends.
 
 use std::error::Error;
 use std::fmt;
@@ -84,7 +84,7 @@ where
     }
 }
 
-/// Idle connections, and the connector for new ones.
+/// Idle connections, and the connector for new connections.
 struct Pool<C> {
     connector: C,
     max_idle: usize,

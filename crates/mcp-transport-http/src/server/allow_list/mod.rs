@@ -56,7 +56,7 @@ impl AllowList {
         }
     }
 
-    /// Accepts every value, including a missing or malformed one.
+    /// Accepts every value, including a missing or malformed value.
     pub(crate) fn any() -> Self {
         Self {
             any: true,

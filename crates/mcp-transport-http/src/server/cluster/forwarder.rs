@@ -48,7 +48,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum time for which no request is forwarded to an endpoint that has not responded in time.
 const UNRESPONSIVE_TIME: Duration = Duration::from_secs(30);
-/// Interval of the requests that find out whether such an endpoint responds again, and their time limit.
+/// Interval of the requests that find out whether an unresponsive endpoint responds again. It is also the time limit of each of
+/// these requests.
 const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum number of recorded endpoints that have not responded in time.
 const MAX_UNRESPONSIVE: usize = 64;
@@ -205,8 +206,8 @@ impl Forwarder {
     }
 }
 
-/// Removes an endpoint from the endpoints that do not respond, when it responds to a request. Otherwise, its sessions would be
-/// claimed while it serves them.
+/// Probes an unresponsive endpoint until it responds, and then removes it from the unresponsive endpoints. Otherwise, its
+/// sessions would be claimed while it serves them.
 async fn wait_for_response(
     client: Client<HttpConnector, RequestBody>,
     silent: Arc<SilentEndpoints>,

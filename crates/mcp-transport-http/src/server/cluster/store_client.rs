@@ -25,8 +25,8 @@ use crate::server::session_store::{
 /// Locks for claims, so that concurrent requests claim their session only once.
 const CLAIM_LOCKS: usize = 64;
 
-/// The expiry of an idle session is rounded to steps. This is the size of a step, as a part of the idle timeout. Most renewals
-/// therefore do not change the expiry.
+/// The number of steps in an idle timeout. The expiry of an idle session is rounded to a step, so most renewals do not change the
+/// expiry.
 const EXPIRY_STEPS: u32 = 8;
 
 /// Interval at which the lease of a session with an open stream or a running request is renewed.

@@ -39,7 +39,7 @@ pub(super) struct SessionLog {
     bytes: usize,
     /// The arrival number of the next event.
     next_arrival: u64,
-    /// The stream number up to which streams may have lost events that are not recorded elsewhere.
+    /// Streams up to this number may have lost events, even if the log has no record of them.
     forgotten_up_to: Option<u32>,
 }
 
@@ -223,7 +223,7 @@ impl SessionLog {
         true
     }
 
-    /// Removes the records of streams without events, and stores that there were some.
+    /// Removes the records of streams without events. Keeps only the highest number of these streams.
     fn forget_empty(&mut self, is_over: impl Fn(&StreamLog) -> bool) {
         let (before, forgotten_up_to) = (self.streams.len(), &mut self.forgotten_up_to);
         self.streams.retain(|number, kept| {

@@ -54,8 +54,8 @@ impl MemoryEventStore {
         self
     }
 
-    /// Sets the maximum memory of all sessions. Default 64 MiB. If a session has lost all its events, the record of this takes a
-    /// few hundred bytes in addition.
+    /// Sets the maximum memory of all sessions. Default 64 MiB. If a session has lost all its events, the record of the loss
+    /// takes a few hundred bytes in addition.
     #[must_use]
     pub fn with_max_total_bytes(mut self, bytes: usize) -> Self {
         self.total_bytes = bytes;

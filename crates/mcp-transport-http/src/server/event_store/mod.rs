@@ -120,7 +120,7 @@ impl fmt::Debug for Durability {
 pub enum Replay {
     /// The next events that the client missed, oldest first and without gaps; empty if it has missed none.
     Events(Vec<Bytes>),
-    /// The same, and the stream ends with the last of them ([`EventStore::append_last`]), whatever their number is.
+    /// The next events of a stream that ends with the last of them ([`EventStore::append_last`]), whatever their number is.
     Ended(Vec<Bytes>),
     /// Some of the missed events were dropped.
     Gone,

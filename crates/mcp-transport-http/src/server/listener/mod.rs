@@ -67,10 +67,8 @@ pub async fn serve(address: impl ToSocketAddrs, server: impl IntoService) -> Res
     serve_with(listener, endpoint, shutdown_signal()).await
 }
 
-/// Serves an endpoint at the path `/mcp` of a listener until `shutdown`, for example
-/// [`shutdown_signal`], completes. Then it [closes
-/// the endpoint](Endpoint::close), lets the connections end, and closes those that do not end in
-/// time.
+/// Serves an endpoint at the path `/mcp` of a listener until `shutdown`, for example [`shutdown_signal`], completes. Then it
+/// [closes the endpoint](Endpoint::close), lets the connections end, and closes connections that do not end in time.
 ///
 /// This function supports HTTP/1.1, and HTTP/2 with the feature `http2`. The extensions of each request contain
 /// the address of its client as a [`PeerAddr`](crate::PeerAddr).
@@ -200,7 +198,7 @@ fn warn_of_hosts(address: SocketAddr, options: &ServerOptions) {
     }
 }
 
-/// Closes the endpoint, lets the connections end, and closes those that do not end in time.
+/// Closes the endpoint, lets the connections end, and closes connections that do not end in time.
 async fn close(endpoint: &Endpoint, mut connections: JoinSet<()>, mut wheel: TimerWheel) {
     wheel.run_until(endpoint.close()).await;
     wheel.close();

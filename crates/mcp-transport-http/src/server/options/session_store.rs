@@ -28,9 +28,8 @@ impl ServerOptions {
         self
     }
 
-    /// Sets the address at which other endpoints of the same server reach this one, such as
-    /// `http://10.0.0.7:8000/mcp`. Two kinds of requests are then forwarded to another endpoint, so that a load balancer may
-    /// send each request to any endpoint:
+    /// Sets the address at which other endpoints of the same server reach this endpoint, such as `http://10.0.0.7:8000/mcp`. Two
+    /// kinds of requests are then forwarded to another endpoint, so that a load balancer may send each request to any endpoint:
     ///
     /// - requests of a session that another endpoint serves, if there is a [session store](Self::with_session_store), which
     ///   records the endpoint of each session;

@@ -33,7 +33,7 @@ pub(super) fn check_initialize(
     if is_claimed || state.names_session(head, mcp_headers) {
         let refusal = Refusal::bad_request(
             "the session is initialized already; send initialize without Mcp-Session-Id to open \
-             another one",
+             another session",
         );
         return Err(refusal.with_id(Some(request.id.clone())));
     }

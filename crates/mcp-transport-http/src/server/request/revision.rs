@@ -101,7 +101,7 @@ fn missing_version(mcp_headers: &McpHeaders<'_>, served: &[Revision]) -> ErrorOb
     ErrorObject::new(
         ErrorCode::HEADER_MISMATCH,
         format!(
-            "the MCP-Protocol-Version header {sent}; this server supports {}, which requires it in the header and in \
+            "the MCP-Protocol-Version header {sent}; this server supports {}; send the revision in the header and in \
              _meta",
             served.join(", ")
         ),

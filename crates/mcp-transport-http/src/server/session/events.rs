@@ -55,7 +55,7 @@ impl StreamBody {
         self._held = Some(Box::new(held));
     }
 
-    /// Sends stored events before new ones.
+    /// Sends stored events before new events.
     pub(crate) fn resume(&mut self, resumed: Resumed) {
         self.resumed = Some(Box::new(resumed));
     }

@@ -1,4 +1,4 @@
-//! Stored events that a connection sends before new ones.
+//! Stored events that a connection sends before new events.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -33,7 +33,7 @@ pub(crate) struct Replayed {
     events: VecDeque<Bytes>,
     /// The pending read. It is in a mutex, because the body of a response is `Sync`.
     reading: Mutex<Option<Reading>>,
-    /// Whether the store may have dropped the events. If so, the stream continues without them, and this is not an error.
+    /// Whether missing events are accepted. If so, and the store has dropped events, the stream continues without these events.
     may_be_dropped: bool,
 }
 

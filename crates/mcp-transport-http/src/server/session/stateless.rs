@@ -89,7 +89,7 @@ impl RunningRequests {
     }
 }
 
-/// A guard that keeps a request in the table. If there are several guards, the first one that is dropped releases the permit of
+/// A guard that keeps a request in the table. If there are several guards, the first guard that is dropped releases the permit of
 /// the request. It also cancels the request, unless the request has been answered.
 pub(crate) struct RunningGuard {
     running: Arc<RunningRequests>,

@@ -59,7 +59,7 @@ impl MemorySessionStore {
         self
     }
 
-    /// Returns the number of stored sessions, including expired ones that were not removed yet.
+    /// Returns the number of stored sessions, including expired sessions that were not removed yet.
     pub fn len(&self) -> usize {
         lock(&self.sessions).entries.len()
     }

@@ -141,7 +141,7 @@ impl SessionLease {
         Self::new(session, owner, 1)
     }
 
-    /// Returns the lease that follows this one, with another owner.
+    /// Returns the lease that follows this lease, with another owner.
     #[must_use]
     pub const fn next(self, owner: EndpointId) -> Self {
         Self::new(self.session, owner, self.fence.saturating_add(1))

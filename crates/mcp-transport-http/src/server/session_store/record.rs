@@ -197,7 +197,7 @@ impl SessionRecord {
     }
 }
 
-/// Returns the last member of a record with a code, and the end of the record.
+/// Returns the end of a record with an authentication code: the member with the code, and the closing brace.
 fn code_member(code: &str) -> Vec<u8> {
     format!(r#","code":"{code}"}}"#).into_bytes()
 }

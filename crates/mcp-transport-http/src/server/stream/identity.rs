@@ -56,7 +56,7 @@ impl SessionIdentity {
         (1..=self.earlier).contains(&age).then_some((id, age))
     }
 
-    /// Returns the identities of the session under its current and the latest earlier leases, the current one first.
+    /// Returns the identities of the session under its current and the latest earlier leases, the current identity first.
     pub(crate) fn recent_leases(self) -> impl Iterator<Item = Self> {
         /// Number of earlier leases whose events are kept.
         const MAX_EARLIER: u64 = 16;

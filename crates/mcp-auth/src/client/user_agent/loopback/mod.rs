@@ -86,15 +86,15 @@ impl Loopback {
         self
     }
 
-    /// Sets the port of the callback, for a client that is registered with this port, or for a port
-    /// that is forwarded. By default the system chooses one.
+    /// Sets the port of the callback, for a client that is registered with this port, or for a port that is forwarded. By default
+    /// the system chooses a port.
     #[must_use]
     pub fn port(mut self, port: u16) -> Self {
         self.port = port;
         self
     }
 
-    /// Starts a session at this port; with 0, the system chooses one.
+    /// Starts a session at this port; with 0, the system chooses a port.
     async fn at(&self, port: u16) -> io::Result<Box<dyn AuthorizationSession>> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let port = listener.local_addr()?.port();
