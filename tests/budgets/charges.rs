@@ -140,7 +140,7 @@ impl Worst {
 }
 
 #[test]
-fn the_charge_for_a_tree_covers_the_worst_values() {
+fn the_charge_for_a_json_tree_is_an_upper_bound_for_any_values() {
     let mut worst = Worst::default();
     for (name, text) in values(500) {
         let (_tree, memory) = measured(|| decode::<Value>(&text).unwrap());
@@ -182,7 +182,7 @@ fn capabilities() -> Vec<(String, Value)> {
 const SESSIONS: usize = 20;
 
 #[test]
-fn the_charge_for_a_session_covers_the_worst_client() {
+fn the_charge_for_a_session_is_an_upper_bound_for_any_client() {
     let (mut worst, mut accepted) = (Worst::default(), 0);
     let (runtime, endpoint) = (runtime(), endpoint());
     let open = |capabilities: &Value| {
@@ -220,7 +220,7 @@ fn the_charge_for_a_session_covers_the_worst_client() {
 }
 
 #[test]
-fn the_charge_for_the_subscriptions_of_a_session_covers_short_and_long_uris() {
+fn the_charge_for_the_subscriptions_of_a_session_is_an_upper_bound_for_short_and_long_uris() {
     let (runtime, endpoint) = (runtime(), endpoint());
     let mut worst = Worst::default();
     for (count, length) in [(1_000, 1), (1_000, 40), (60, 1_000), (8, 8_000)] {
@@ -245,7 +245,7 @@ fn the_charge_for_the_subscriptions_of_a_session_covers_short_and_long_uris() {
 }
 
 #[test]
-fn the_charge_for_a_subscription_covers_the_worst_client() {
+fn the_charge_for_a_subscription_is_an_upper_bound_for_any_client() {
     let (mut worst, runtime, endpoint) = (Worst::default(), runtime(), endpoint());
     for (name, capabilities) in capabilities() {
         let client = StatelessPeer::new(&endpoint).with_meta(CLIENT_CAPABILITIES_KEY, capabilities);
@@ -280,7 +280,7 @@ fn the_charge_for_a_subscription_covers_the_worst_client() {
 }
 
 #[test]
-fn the_weight_of_a_task_covers_the_worst_values() {
+fn the_estimated_size_of_a_task_is_an_upper_bound_for_any_values() {
     let mut worst = Worst::default();
     for (name, text) in values(255) {
         let client =

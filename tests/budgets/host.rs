@@ -36,7 +36,7 @@ pub(crate) fn allocations_per_call(tools: usize) -> f64 {
 }
 
 #[test]
-fn a_call_of_a_host_costs_the_same_beside_many_tools() {
+fn the_cost_of_a_host_call_does_not_depend_on_the_number_of_tools() {
     let (few, many) = (allocations_per_call(10), allocations_per_call(2_000));
     assert!((many - few).abs() < 2.0, "{few} and {many}");
 }

@@ -256,6 +256,6 @@ async fn conversation() {
 }
 
 #[tokio::test]
-async fn the_agent_asks_calls_shows_forms_and_is_interrupted() {
+async fn the_agent_asks_for_consent_calls_tools_shows_forms_and_can_be_interrupted() {
     timeout(DEADLINE, conversation()).await.unwrap();
 }

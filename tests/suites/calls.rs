@@ -26,7 +26,7 @@ async fn dropping_a_call_cancels_it_on_the_wire_and_a_late_answer_is_dropped() {
 
 // proves: PROG-003, PROG-015, PROG-011
 #[tokio::test]
-async fn the_client_routes_progress_by_token_and_drops_the_rest() {
+async fn the_client_routes_progress_by_token_and_drops_unknown_tokens() {
     let (mut wire, client) = PipeEnd::with_tools(client()).await;
     let seen: Arc<Mutex<Vec<f64>>> = Arc::default();
     let call = tokio::spawn({

@@ -333,7 +333,7 @@ async fn the_total_timeout_of_a_list_applies_to_all_pages_together() {
 
 // proves: COMP-002, COMP-016, PROMPT-006, M-PROMPT-006
 #[tokio::test]
-async fn partial_completions_and_text_arguments() {
+async fn completion_requests_contain_resolved_arguments_and_prompt_arguments_are_text() {
     let capabilities = json!({ "completions": {}, "prompts": {} });
     let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", capabilities).await;
     let completing = tokio::spawn({
@@ -369,7 +369,7 @@ async fn partial_completions_and_text_arguments() {
 }
 
 #[tokio::test]
-async fn unknown_blocks_and_private_codes_survive() {
+async fn unknown_content_blocks_and_custom_error_codes_are_kept() {
     let (mut wire, client) = PipeEnd::with_tools(client()).await;
     let call = calling(&client, "t");
     let request = wire.expect("tools/call").await;

@@ -34,7 +34,7 @@ async fn accept(
 
 /// A new subscription must not wait until the queue of subscriptions to end has room.
 #[tokio::test(start_paused = true)]
-async fn subscriptions_do_not_wait_for_the_end_of_others() {
+async fn subscriptions_do_not_wait_until_other_subscriptions_have_ended() {
     let (mut wire, client) = pair().await;
     let mut open = Vec::new();
     for number in 0..600 {

@@ -36,7 +36,7 @@ fn check(result: &Value, orders: &Orders) {
 }
 
 #[tokio::test]
-async fn over_a_pipe_at_every_revision() {
+async fn the_example_works_over_a_pipe_at_every_revision() {
     let params = json!({ "name": "cancel_order", "arguments": { "order": 7 } });
     for revision in Revision::WITH_SESSIONS {
         let orders = Orders::sample();
@@ -103,7 +103,7 @@ async fn call(url: &str, token: &str) -> Result<CallToolResult, Error> {
 }
 
 #[tokio::test]
-async fn over_http_with_the_required_scope() {
+async fn the_example_works_over_http_with_the_required_scope() {
     let (url, orders) = serve().await;
     fails_with(call(&url, "stranger").await, "401");
     fails_with(

@@ -48,7 +48,7 @@ async fn initialize_returns_the_identity_of_the_server() {
 
 // proves: LIFE-009, LIFE-010, LIFE-011, LIFE-015
 #[tokio::test]
-async fn each_revision_is_echoed_and_an_unknown_one_countered_with_the_newest() {
+async fn each_known_revision_is_accepted_and_an_unknown_revision_is_answered_with_the_newest() {
     let old = plain().revisions([Revision::V2024_11_05]);
     for (server, offered, agreed) in [
         (plain(), "2024-11-05", "2024-11-05"),
@@ -250,7 +250,7 @@ async fn both_sides_answer_ping() {
 
 // proves: PING-005, PING-006, PING-008, PING-009, PING-012
 #[tokio::test(start_paused = true)]
-async fn pings_come_at_the_interval_and_misses_end_the_connection() {
+async fn pings_are_sent_at_the_interval_and_missing_responses_end_the_connection() {
     let keep_alive = KeepAlive::new(Duration::from_secs(20), 2);
     let builder = client().keep_alive(keep_alive);
     let (mut wire, client) = PipeEnd::accept(builder, "2025-11-25", json!({})).await;
@@ -277,7 +277,7 @@ async fn pings_are_off_by_default() {
 
 // proves: LIFE-028, LIFE-029, LIFE-030, LIFE-031, TOOL-049, M-CANC-006, M-CANC-007, M-CANC-008, M-TOOL-045, M-ERR-009
 #[tokio::test(start_paused = true)]
-async fn a_call_times_out_is_cancelled_and_its_late_answer_dropped() {
+async fn a_timed_out_call_is_cancelled_and_its_late_response_is_dropped() {
     let (mut wire, client) = PipeEnd::with_tools(client()).await;
     let start = tokio::time::Instant::now();
     for seconds in [5, 90] {

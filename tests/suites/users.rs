@@ -175,7 +175,7 @@ fn for_friends() -> ServerBuilder {
 }
 
 #[tokio::test]
-async fn hidden_items_are_unknown_to_every_method() {
+async fn hidden_items_do_not_exist_for_any_method() {
     let complete = |reference: Value, name: &str| {
         let argument = json!({ "name": name, "value": "" });
         json!({ "ref": reference, "argument": argument })

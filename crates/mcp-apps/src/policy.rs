@@ -90,7 +90,7 @@ mod tests {
     use crate::Permissions;
 
     #[test]
-    fn without_metadata_a_page_reaches_nothing() {
+    fn a_page_without_metadata_can_use_no_origin() {
         assert_eq!(
             content_security_policy(&PageUi::default(), false),
             "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' \
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_cannot_widen_the_policy() {
+    fn metadata_cannot_add_directives_to_the_policy() {
         let default = content_security_policy(&PageUi::default(), false);
         for evil in [
             "*",

@@ -105,7 +105,7 @@ async fn a_host_shows_the_page_of_a_tool() {
 }
 
 #[tokio::test]
-async fn before_tools_had_metadata_a_host_shows_text() {
+async fn on_revisions_without_tool_metadata_a_host_shows_text() {
     for revision in [Revision::V2024_11_05, Revision::V2025_03_26] {
         let client = connect(host(), revision, server()).await;
         let weather = tool(&client, "weather").await;
@@ -159,7 +159,7 @@ async fn a_client_without_apps_receives_text_and_no_tools_of_pages() {
 }
 
 #[tokio::test]
-async fn the_visibility_of_an_app_tool_only_narrows_its_own() {
+async fn visible_if_can_only_hide_an_app_tool_further() {
     let page = Page::new("a", "a", HTML).app_tool(Tool::new("never", || "x").visible_if(|_| false));
     let server = Server::builder("s", "1").with(Apps::new().page(page));
     let client = connect(host(), Revision::LATEST, server).await;

@@ -118,7 +118,7 @@ mod tests {
     // proves: AUTH-016, M-AUTH-058
     #[cfg(feature = "client")]
     #[test]
-    fn server_metadata_is_at_the_path_then_at_the_root() {
+    fn server_metadata_urls_are_tried_for_the_path_before_the_root() {
         let of = |url: &str| resource_metadata_urls(&Url::parse(url).unwrap());
         let path = "https://h:8443/.well-known/oauth-protected-resource/a/mcp";
         let root = "https://h:8443/.well-known/oauth-protected-resource";
@@ -128,7 +128,7 @@ mod tests {
 
     // proves: AUTH-025, AUTH-026, M-AUTH-060, M-AUTH-061, M-AUTH-088
     #[test]
-    fn issuer_metadata_urls_are_in_order() {
+    fn issuer_metadata_urls_are_in_the_order_of_the_specification() {
         let of = |url: &str| issuer_metadata_urls(&Url::parse(url).unwrap());
         assert_eq!(
             urls(&of("https://h/tenant1")),

@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_name_is_on_one_line_of_a_table() {
+    fn each_name_in_a_table_is_on_one_line() {
         let rows = [("a\nb  forged\r\u{200b}\tc", "text"), ("d\u{fe0f}", "e\nf")];
         let table = table(&rows);
         assert_eq!(table.lines().count(), 2, "{table:?}");
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn hidden_characters_are_replaced_but_not_those_that_shape_the_character_before() {
+    fn hidden_characters_are_replaced_except_joiners_and_variation_selectors() {
         for hidden in "\u{3164}\u{115f}\u{180e}\u{2800}\u{34f}\u{200b}\u{202e}\u{7f}\r".chars() {
             assert_eq!(clean(&format!("ä{hidden}")), "ä\u{fffd}", "{hidden:?}");
         }

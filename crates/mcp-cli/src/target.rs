@@ -350,17 +350,7 @@ fn read(name: &str, config: &ServerConfig, variables: &Variables) -> Result<Serv
             headers_helper: helper,
             ..
         } => {
-            let url = is_url(&text).then(|| Url::parse(&text));
-            let url = url.ok_or_else(|| {
-                Failure::usage(format!(
-                    "{:?} is not the URL of a server, such as https://example.com/mcp",
-                    shown_text(&text)
-                ))
-            })?;
-            let url = url
-                .map_err(|error| Failure::usage(format!("URL {:?}: {error}", shown_text(&text))))?;
-            hidden::add_url(&url);
-            say(&format!("connects to {}", shown(&url)));
+            let url = configured_url(&text)?;
             for (name, value) in &headers {
                 hidden::add_named(name, value);
             }
@@ -369,6 +359,22 @@ fn read(name: &str, config: &ServerConfig, variables: &Variables) -> Result<Serv
         }
         _ => Err(Failure::usage("this kind of server is not supported")),
     }
+}
+
+/// Reads the URL of a configured server, and shows it.
+fn configured_url(text: &str) -> Result<Url, Failure> {
+    let url = is_url(text).then(|| Url::parse(text));
+    let url = url.ok_or_else(|| {
+        Failure::usage(format!(
+            "{:?} is not the URL of a server, such as https://example.com/mcp",
+            shown_text(text)
+        ))
+    })?;
+    let url =
+        url.map_err(|error| Failure::usage(format!("URL {:?}: {error}", shown_text(text))))?;
+    hidden::add_url(&url);
+    say(&format!("connects to {}", shown(&url)));
+    Ok(url)
 }
 
 impl fmt::Display for Target {

@@ -94,7 +94,7 @@ fn errors_do_not_show_the_values_of_options() {
 }
 
 #[test]
-fn no_header_is_sent_in_the_clear_to_another_machine() {
+fn no_header_is_sent_without_encryption_to_another_machine() {
     // An address for documentation, which is not reached.
     let url = "http://192.0.2.1/mcp?key=s3cret";
     for header in [

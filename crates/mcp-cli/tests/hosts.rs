@@ -120,7 +120,7 @@ const FILES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn a_server_of_each_hosts_file_is_listed() {
+fn a_server_from_the_file_of_each_host_is_listed() {
     let folder = folder("each");
     let here = Value::from(folder.canonicalize().unwrap().to_str().unwrap()).to_string();
     for (file, text) in FILES {

@@ -178,7 +178,7 @@ async fn an_answer_that_does_not_match_the_form_is_explained() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_path_of_a_file_is_a_program_and_not_a_url() {
+async fn the_path_of_a_file_is_taken_for_a_program_and_not_for_a_url() {
     let folder = folder("path");
     std::fs::create_dir_all(folder.join("target")).unwrap();
     std::fs::write(folder.join("target/server"), "").unwrap();
@@ -193,7 +193,7 @@ async fn a_path_of_a_file_is_a_program_and_not_a_url() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refusal_is_reported_once_and_in_words() {
+async fn a_rejected_call_is_reported_once_as_text() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     std::thread::spawn(move || {
@@ -283,7 +283,7 @@ async fn a_token_without_a_scope_needs_an_action_of_the_user() {
 
 /// A server can use the words of this workspace for something else.
 #[tokio::test(flavor = "multi_thread")]
-async fn words_of_an_error_are_not_a_missing_scope() {
+async fn the_words_of_an_error_message_are_not_taken_for_a_missing_scope() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let measure = Tool::new("measure", async || {
@@ -346,7 +346,7 @@ async fn a_check_without_a_lock_file_says_how_to_create_it() {
 
 /// A form without an answer is an error of each command: the server may have done something else than the user wanted.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_form_without_an_answer_is_an_error_of_each_command() {
+async fn each_command_fails_if_a_form_has_no_answer() {
     let (url, folder) = (serve().await, folder("forms"));
     let call = r#"tools/call {"name":"order","arguments":{}}"#;
     let repl = |options: Vec<&'static str>| {

@@ -234,7 +234,7 @@ done
 
 #[cfg(unix)]
 #[test]
-fn a_list_that_fails_does_not_hide_the_others() {
+fn a_failed_list_does_not_hide_the_other_lists() {
     let server = scripted_server(
         "lists",
         r#"*'"tools/list"'*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"tools":[{"name":"a","inputSchema":{"type":"object"}},{"name":"b","inputSchema":true}]}}' ;;
@@ -383,7 +383,7 @@ fn lines_of_stdin_are_sent_one_after_the_other() {
 }
 
 #[test]
-fn json_is_the_whole_result() {
+fn json_output_contains_the_whole_result() {
     let calc = calc();
     let read = |words: &[&str]| -> Value {
         let output = mcp(&[words, &["--json", "--", &calc]].concat());
@@ -400,7 +400,7 @@ fn json_is_the_whole_result() {
 }
 
 #[tokio::test]
-async fn json_has_the_text_of_the_server_unchanged() {
+async fn json_output_contains_the_unchanged_text_of_the_server() {
     const HIDDEN: &str = "\u{9b}2K\u{202e}\u{e0041}";
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
@@ -618,7 +618,7 @@ impl Drop for Bridge {
 }
 
 #[test]
-fn a_bridge_joins_pipes_http_and_all_revisions() {
+fn a_bridge_connects_stdio_and_http_on_all_revisions() {
     let calc = calc();
     for server in ["sessions", "stateless"] {
         let listen = ["--revision", server, "--listen", "127.0.0.1:0", "--", &calc];

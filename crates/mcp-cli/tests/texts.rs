@@ -90,7 +90,7 @@ fn check(folder: &Path, unknown: &mut Vec<String>) {
 }
 
 #[test]
-fn texts_are_found_in_code() {
+fn the_scanner_finds_user_visible_texts_in_code() {
     let code =
         "f(\"a \\\" b\"); // \"no\"\n['\"', '\\'', b'x'] r#\"r\"# #[serde(with = \"c\")] \"d\"";
     assert_eq!(literals(code), ["a \\\" b", "d"]);

@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_members_of_the_protocol_lose_null() {
+    fn only_null_members_of_the_protocol_are_removed() {
         let result = r#"{"tools":[{"name":"a","title":null,"n":1.0,"vendor":null,"annotations":{"title":null,"readOnlyHint":true},
             "inputSchema":{"type":"object","properties":{"b":{"default":null}}},"_meta":{"c":null}}],"nextCursor":null,"text":"null"}"#;
         let expected = r#"{"tools":[{"name":"a","n":1.0,"vendor":null,"annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","properties":{"b":{"default":null}}},"_meta":{"c":null}}],"text":"null"}"#;
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn values_below_the_maximum_depth_are_copied() {
+    fn values_deeper_than_the_maximum_depth_are_copied_unchanged() {
         let nested = |levels, value: &str| {
             let (start, end) = ("{\"resource\":".repeat(levels), "}".repeat(levels));
             format!("{start}{value}{end}")

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn the_delay_grows_until_subscriptions_last() {
+    async fn the_delay_grows_until_a_connection_stays_open() {
         let mut delay = ResubscribeDelay::default();
         let mut after = async |lasted| {
             delay.record_subscribed(Instant::now());

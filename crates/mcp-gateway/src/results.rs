@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_with_an_invalid_header_is_left_out_although_the_annotation_has_an_escape() {
+    fn an_invalid_header_annotation_is_found_even_if_its_key_has_escapes() {
         let list = |key: &str, header: &str| {
             let property = format!(r#"{{"type":"string","{key}":"{header}"}}"#);
             let schema = format!(r#"{{"type":"object","properties":{{"a":{property}}}}}"#);

@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn an_elicitation_by_url_gets_an_id_although_its_mode_has_an_escape() {
+    fn a_url_elicitation_gets_an_id_even_if_its_mode_is_written_with_escapes() {
         for (params, has_id) in [
             (r#"{"mode":"url"}"#, true),
             (r#"{"m\u006fde":"\u0075rl"}"#, true),

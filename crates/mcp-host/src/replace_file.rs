@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_is_replaced_and_not_followed() {
+    fn replacing_a_file_replaces_a_symbolic_link_and_does_not_follow_it() {
         let folder = std::env::temp_dir().join(format!("mcp-replace-{}", std::process::id()));
         // A test that was killed can have left a folder, and process ids are used again.
         let _ = fs::remove_dir_all(&folder);

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_are_named_in_plain_words_and_text_of_servers_stays() {
+    fn names_of_rust_items_are_replaced_by_setting_names_outside_of_server_text() {
         for (text, plain) in [
             (
                 "no response within 60 s (Timeouts::idle)",

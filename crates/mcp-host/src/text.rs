@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn characters_without_ink_are_escaped_and_text_is_not() {
+    fn invisible_characters_are_escaped_and_visible_text_is_unchanged() {
         let hidden = "\u{0}\t\r\u{1b}\u{7f}\u{85}\u{9b}\u{ad}\u{34f}\u{61c}\u{115f}\u{1160}\u{17b4}\u{180b}\u{180e}\u{200b}\u{200d}\
             \u{200e}\u{2028}\u{2029}\u{202e}\u{2060}\u{2065}\u{2069}\u{206f}\u{2800}\u{3164}\u{fe0f}\u{feff}\u{ffa0}\u{fff0}\u{fff9}\
             \u{16fe4}\u{1bca0}\u{1d159}\u{1d173}\u{e0001}\u{e0041}\u{e01ef}\u{e0fff}";

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn other_errors_stay_and_keep_their_line() {
+    fn errors_without_type_names_are_unchanged_and_keep_their_line() {
         let number = error::<Object>("{\"word\": 7}");
         assert_eq!(number, "/word: expected one of the known words");
         let unknown = error::<Object>("{\"word\": \"deny\"}");

@@ -235,7 +235,7 @@ mod tests {
 
     // proves: LIFE-009, LIFE-010, LIFE-011
     #[test]
-    fn a_known_revision_is_echoed_and_an_unknown_one_is_answered_with_the_newest() {
+    fn initialize_returns_the_requested_revision_or_the_newest_if_it_is_unknown() {
         for revision in Revision::WITH_SESSIONS {
             assert_eq!(
                 Revision::negotiate(revision.as_str(), &Revision::ALL),

@@ -121,7 +121,7 @@ fn clashes_and_impossible_prefixes_are_reported_when_the_server_is_built() {
 }
 
 #[test]
-fn guards_of_a_mounted_server_see_its_own_names_and_hold_for_its_items_only() {
+fn guards_of_a_mounted_server_receive_names_without_prefix_and_apply_only_to_its_items() {
     let inner = named("Inner").guard(|request| match request.target {
         Some("who" | "data://name" | "data://a/x") => {
             Err(ErrorObject::invalid_request("refused by the guard"))
@@ -156,7 +156,7 @@ fn handlers_keep_the_state_that_was_set_before_them() {
 }
 
 #[test]
-fn an_item_with_its_own_state_is_added_to_any_server() {
+fn an_item_that_is_bound_to_its_state_can_be_added_to_any_server() {
     let tool = Tool::new("who", |State(name): State<String>| name);
     let server = Server::builder("s", "1")
         .tool(tool.with_state("me".to_owned()).named("whoami"))
@@ -178,7 +178,7 @@ async fn rows(Cursor(after): Cursor) -> ResourcePage {
 }
 
 #[test]
-fn resources_of_a_data_source_follow_the_registered_ones() {
+fn resources_of_a_data_source_follow_the_registered_resources() {
     for revision in Revision::ALL {
         let rows = Server::builder("rows", "1").list_resources(rows);
         let server = named("Ada").mount("db", rows);

@@ -131,7 +131,7 @@ fn every_error_that_can_be_boxed_is_the_error_of_a_handler() {
 }
 
 #[test]
-fn a_handler_reaches_the_server_that_serves_it() {
+fn a_handler_can_change_the_server_that_serves_it() {
     let add = Tool::new("add", |server: Server| {
         server.tools().add(Tool::new("added", || "added"))
     });
@@ -155,7 +155,7 @@ fn a_handler_reaches_the_server_that_serves_it() {
 }
 
 #[test]
-fn a_value_of_a_session_is_kept_until_it_ends() {
+fn a_session_value_is_kept_until_the_session_ends() {
     #[derive(Default)]
     struct Calls(AtomicU64);
     let count = Tool::new("count", |cx: Ctx| {

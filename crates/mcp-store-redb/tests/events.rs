@@ -79,7 +79,7 @@ async fn assert_gone(store: &RedbEventStore, key: StreamKey, after: u64) {
 }
 
 #[tokio::test]
-async fn the_contract_is_kept() {
+async fn the_store_fulfils_the_contract_of_its_trait() {
     let file = TempFile::new("contract");
     let store = file.open(RedbOptions::new().with_max_session_event_bytes(400 * 512));
     event_store_contract(&store).await.unwrap();
@@ -147,7 +147,7 @@ async fn a_session_beyond_its_limit_loses_its_own_oldest_events() {
 }
 
 #[tokio::test]
-async fn the_limit_of_all_events_does_not_remove_those_of_other_sessions() {
+async fn the_total_limit_of_events_does_not_remove_events_of_other_sessions() {
     let file = TempFile::new("total-limit");
     let store = file.open(RedbOptions::new().with_max_event_bytes(10_000));
     for sequence in 1..=6 {

@@ -58,7 +58,7 @@ fn lease(number: u8) -> SessionLease {
 }
 
 #[tokio::test]
-async fn the_contract_is_kept() {
+async fn the_store_fulfils_the_contract_of_its_trait() {
     let folder = TempFolder::new("contract");
     let options = RedbOptions::new()
         .with_max_sessions(20)
@@ -99,7 +99,7 @@ async fn sessions_survive_a_restart_beside_the_tasks() {
 }
 
 #[tokio::test]
-async fn sessions_have_limits_of_their_own() {
+async fn sessions_have_separate_limits() {
     let folder = TempFolder::new("limits");
     let size = record("a:1").encode().unwrap().len();
     let options = RedbOptions::new()

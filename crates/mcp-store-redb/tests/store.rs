@@ -66,7 +66,7 @@ fn ids(tasks: &[Task]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn it_fulfills_the_contract() {
+async fn the_store_fulfils_the_contract_of_task_stores() {
     let place = TempFile::new();
     let made = AtomicUsize::new(0);
     let fresh = || {
@@ -177,7 +177,7 @@ fn full<T: std::fmt::Debug>(result: Result<T, TaskStoreError>) -> String {
 }
 
 #[tokio::test]
-async fn limits_hold_and_are_named() {
+async fn tasks_beyond_a_limit_are_rejected_and_the_limit_is_named() {
     let place = TempFile::new();
     let options = RedbOptions::new()
         .with_max_tasks(3)
@@ -275,7 +275,7 @@ async fn one_of_two_concurrent_changes_is_stored() {
 }
 
 #[tokio::test]
-async fn files_that_are_no_store_are_refused_and_named() {
+async fn a_file_that_is_not_a_store_is_refused_and_its_path_is_named() {
     let place = TempFile::new();
     let store = place.open();
     let refused = |path: &Path| {

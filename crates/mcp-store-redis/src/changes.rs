@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_for_one_user_never_becomes_one_for_all() {
+    fn a_change_for_one_user_is_never_read_as_a_change_for_all_users() {
         for user in ["alice", "", "for 3 a b", "\u{e4} resource x:1", " "] {
             for change in [Change::Tools, Change::Resource("x: 1 ".to_owned())] {
                 let change = change.only_for(user);

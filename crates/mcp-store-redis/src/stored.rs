@@ -330,7 +330,7 @@ mod tests {
 
     /// Previously, one client could use the space of all other clients.
     #[test]
-    fn the_largest_session_makes_room_for_others() {
+    fn the_largest_session_loses_a_stream_at_the_total_limit() {
         let mut stored = StoredEvents::default();
         let now = Instant::now();
         let mut add = |session, stream, units| {
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_is_not_removed_for_itself() {
+    fn a_new_event_is_not_removed_to_make_room_for_itself() {
         let limits = StoredLimits {
             total_bytes: 4 * UNIT,
             ..LIMITS

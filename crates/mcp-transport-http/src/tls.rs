@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_shown_without_their_type() {
+    fn names_of_a_certificate_are_shown_without_their_type() {
         let expected = ServerName::try_from("b.example").unwrap();
         let presented = [
             r#"DnsName("a.example")"#.to_owned(),

@@ -36,7 +36,7 @@ fn text_fields_keep_all_their_limits() {
 
 // proves: ELIC-019, M-ELIC-016
 #[test]
-fn four_text_formats_have_names_and_others_are_kept() {
+fn unknown_text_formats_are_kept() {
     let formats = [
         StringFormat::Email,
         StringFormat::Uri,

@@ -186,7 +186,7 @@ fn null_reads_as_absent_and_is_never_written() {
 
 // proves: LOG-002, M-LOG-007
 #[test]
-fn eight_log_levels_in_order_and_no_other() {
+fn the_eight_log_levels_are_ordered_and_no_other_level_is_accepted() {
     let names = [
         "debug",
         "info",
@@ -210,7 +210,7 @@ fn eight_log_levels_in_order_and_no_other() {
 }
 
 #[test]
-fn the_request_id_is_that_of_the_envelope() {
+fn request_ids_are_the_ids_of_the_json_rpc_envelope() {
     let params: mcp_types::CancelledNotificationParams =
         serde_json::from_str(r#"{"requestId":7}"#).unwrap();
     assert_eq!(params.request_id, Some(RequestId::Number(7)));

@@ -51,7 +51,7 @@ fn unknown_statuses_of_tasks_are_kept() {
 }
 
 #[test]
-fn inline_params_carry_meta_too() {
+fn inline_params_have_meta() {
     survives::<GetTaskRequestParams>(r#"{"taskId":"t","_meta":{"a":1}}"#);
 }
 

@@ -36,7 +36,7 @@ fn a_result_needs_content_and_nothing_else() {
 
 // proves: TOOL-040, SCHEMA-023, M-BASE-027
 #[test]
-fn the_display_name_is_the_title_then_the_annotated_one_then_the_name() {
+fn the_display_name_is_the_title_the_annotated_title_or_the_name() {
     let schema = r#""inputSchema":{"type":"object"}"#;
     let all = tool(&format!(
         r#"{{"name":"n","title":"t","annotations":{{"title":"a"}},{schema}}}"#

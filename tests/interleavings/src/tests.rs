@@ -67,7 +67,7 @@ fn a_waiting_call_gets_its_response_or_the_end_of_the_connection() {
 }
 
 #[test]
-fn one_of_two_responses_is_delivered() {
+fn only_one_of_two_responses_to_a_request_is_delivered() {
     loom::model(|| {
         let table = Arc::new(Outgoing::new(1));
         let id = table.open().unwrap();
@@ -145,7 +145,7 @@ fn a_request_with_a_used_id_does_not_replace_or_end_the_first() {
 }
 
 #[test]
-fn a_disconnect_cancels_what_was_inserted_before_and_nothing_twice() {
+fn a_disconnect_cancels_each_earlier_request_exactly_once() {
     loom::model(|| {
         let table = Arc::new(Incoming::new(1));
         let request = exchange();

@@ -28,7 +28,7 @@ fn the_guide_has_the_program_and_its_dependencies() {
 }
 
 #[tokio::test]
-async fn the_program_answers() {
+async fn the_program_of_the_guide_answers() {
     let program = ChildProcess::new(env!("CARGO_BIN_EXE_newcomer"));
     let (log, mut logs) = tokio::sync::mpsc::channel(8);
     let client = Client::builder("reader", "1.0.0")

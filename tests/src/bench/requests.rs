@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_one_request() {
+    fn each_generated_line_is_one_request() {
         for (wire, asked) in [
             (Protocol::Stdio, Workload::Echo(3)),
             (Protocol::Stdio, Workload::List(1)),
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn the_length_in_the_head_is_that_of_the_body() {
+    fn content_length_is_the_length_of_the_body() {
         let requests = Requests::new(Protocol::HttpModern, Workload::Echo(64), "h:1", None);
         for id in [0, 9, 10, 12_345] {
             let request = written(&requests, id);

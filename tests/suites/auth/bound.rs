@@ -44,7 +44,7 @@ async fn a_client_binds_its_tokens_if_the_server_requires_it() {
 }
 
 #[tokio::test]
-async fn opaque_tokens_can_be_bound_too() {
+async fn opaque_tokens_can_be_bound_to_a_key() {
     let auth = AuthServer::start().await;
     auth.give_out_opaque_tokens();
     let verifier = Introspection::builder(auth.issuer(), SERVER_ID, SERVER_SECRET);

@@ -45,7 +45,7 @@ async fn a_program_declares_client_credentials_and_sends_its_token_each_time() {
 
 // proves: M-EXT-013
 #[tokio::test]
-async fn the_token_of_a_program_is_verified_each_time_and_so_are_its_scopes() {
+async fn the_token_and_the_scopes_of_a_program_are_verified_for_each_request() {
     let world = ProtectedServer::start().await;
     let ask = async |token: &str, name: &str| world.stateless(token, 1, name).await;
     let mint = |scope: &str, resource: &str| world.auth.token(ROBOT_ID, ROBOT_ID, scope, resource);

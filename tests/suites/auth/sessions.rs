@@ -7,7 +7,7 @@ use super::support::{ProtectedServer, bearing, request, tool};
 
 // proves: SEC-006, AUTH-110
 #[tokio::test]
-async fn a_session_is_useless_for_other_principals() {
+async fn a_session_cannot_be_used_by_other_principals() {
     let world = ProtectedServer::start().await;
     let token = world.token("alice", "mcp");
     let session = world.open(&token, "2025-11-25").await;

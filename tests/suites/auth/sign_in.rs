@@ -49,7 +49,7 @@ async fn a_client_signs_in_steps_up_and_renews() {
 }
 
 #[tokio::test]
-async fn opaque_tokens_work_too() {
+async fn opaque_tokens_are_verified_by_introspection() {
     let auth = AuthServer::start_with_rsa().await;
     let verifier = jwt(&auth);
     all_the_way(ProtectedServer::behind(auth, verifier).await).await;

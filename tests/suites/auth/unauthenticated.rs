@@ -161,7 +161,7 @@ async fn over_stdio_the_same_handlers_serve_the_user_at_this_machine() {
 }
 
 #[tokio::test]
-async fn a_client_that_cannot_sign_in_gets_an_error_that_names_what_is_missing() {
+async fn the_error_of_a_failed_sign_in_names_the_missing_setting() {
     let world = ProtectedServer::start().await;
     let http = HttpTransport::new(&world.url).unwrap();
     fails_with(Client::builder("host", "1").connect(http).await, "401");

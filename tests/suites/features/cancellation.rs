@@ -167,7 +167,7 @@ async fn an_id_in_use_is_refused_and_the_first_request_survives() {
 }
 
 #[tokio::test]
-async fn the_end_of_the_client_cancels_what_runs() {
+async fn a_disconnected_client_cancels_its_running_requests() {
     let (server, gone) = waiting();
     let mut wire = PipeEnd::session(server).await;
     wire.request("tools/call", named("wait", json!({}))).await;

@@ -44,7 +44,7 @@ async fn a_listed_tool_without_name_or_schema_is_named_in_the_error() {
 
 // proves: SCHEMA-034
 #[tokio::test]
-async fn a_completion_notice_without_an_id_is_ignored() {
+async fn an_elicitation_completion_without_an_id_is_ignored() {
     let count = Arc::new(AtomicUsize::new(0));
     let counts = Arc::clone(&count);
     let builder = client()

@@ -20,7 +20,7 @@ pub(crate) const LISTS: [(&str, &str, &str); 4] = [
 // proves: PAGE-003, PAGE-004, PAGE-006, RES-004, RES-010, PROMPT-004
 // proves: M-PAGE-002, M-PAGE-003, M-PAGE-004, M-PAGE-009
 #[tokio::test]
-async fn every_list_has_pages_and_rejects_cursors_that_it_did_not_make() {
+async fn every_list_has_pages_and_rejects_cursors_that_it_did_not_issue() {
     let server = everything::server()
         .page_size(2)
         .resource(Resource::new("t://{a}", "a", || "x"))
@@ -66,7 +66,7 @@ async fn every_list_has_pages_and_rejects_cursors_that_it_did_not_make() {
 }
 
 #[tokio::test]
-async fn pages_stay_whole_when_the_list_changes_in_between() {
+async fn pages_omit_and_repeat_no_item_if_the_list_changes_in_between() {
     let server = Server::builder("s", "1")
         .page_size(2)
         .tools(["a", "b", "c", "d"].map(|name| Tool::new(name, || "x")))
@@ -136,7 +136,7 @@ async fn invalid_registrations_are_rejected_with_the_name() {
 
 // proves: TOOL-006, TOOL-012, PROMPT-002, PROMPT-007, RES-011
 #[tokio::test]
-async fn a_changed_list_is_announced_if_that_was_promised() {
+async fn a_changed_list_is_announced_if_the_server_declared_list_changed() {
     let [mut session, _] = Peer::both(everything::server()).await;
     for list in ["tool", "prompt", "resource"] {
         let trigger = named(&format!("test_trigger_{list}_change"), json!({}));

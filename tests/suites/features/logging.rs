@@ -39,7 +39,7 @@ async fn set_level(wire: &mut PipeEnd, level: &str) {
 
 // proves: LOG-001, LOG-004, LOG-005, LOG-006, LOG-007, LOG-008, LOG-009
 #[tokio::test]
-async fn the_level_is_per_session_and_filters() {
+async fn the_log_level_of_a_session_filters_its_messages() {
     let server = logs().build().unwrap();
     let (mut wire, mut other) = (
         PipeEnd::session(server.clone()).await,
@@ -127,7 +127,7 @@ fn logged(tool: &str, level: &Value) -> Value {
 
 // proves: M-LOG-002, M-LOG-003, M-LOG-004, M-LOG-006, M-LOG-007, M-META-008, M-ERR-015, M-DEPR-003
 #[tokio::test]
-async fn the_level_is_per_request_and_filters() {
+async fn the_log_level_of_a_request_filters_its_messages() {
     let mut peer = Peer::new(logs().strictness(Strictness::Strict));
     assert!(peer.discover().await["capabilities"]["logging"].is_object());
     let all = [

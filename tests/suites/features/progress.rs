@@ -36,7 +36,7 @@ async fn progress_contains_the_unchanged_token() {
 // proves: PROG-005, PROG-008, PROG-009, PROG-010, PROG-017
 // proves: M-PROG-004, M-PROG-007, M-PROG-009, M-PROG-011
 #[tokio::test]
-async fn progress_only_grows_and_only_while_the_request_runs_and_wants_it() {
+async fn progress_is_sent_only_if_requested_and_increasing_while_the_request_runs() {
     let kept: Arc<Mutex<Vec<Ctx>>> = Arc::default();
     let (done, asked) = (Arc::clone(&kept), Arc::clone(&kept));
     let server = Server::builder("p", "1")

@@ -10,7 +10,7 @@ const WITH_ARGUMENTS: &str = "test_prompt_with_arguments";
 // proves: PROMPT-001, PROMPT-003, PROMPT-005, PROMPT-008, PROMPT-016, PROMPT-017, PROMPT-018, PROMPT-019
 // proves: M-PROMPT-001, M-PROMPT-002, M-PROMPT-012, M-PROMPT-013
 #[tokio::test]
-async fn prompts_are_declared_listed_written_and_checked() {
+async fn prompts_are_declared_listed_and_returned_and_their_arguments_are_checked() {
     let server = everything::server()
         .prompt(Prompt::new("fails", || Err::<String, _>("no words")))
         .prompt(Prompt::new("panics", || -> String { panic!("secret") }));

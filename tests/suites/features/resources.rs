@@ -32,7 +32,7 @@ fn library() -> ServerBuilder {
 // proves: RES-001, RES-003, RES-005, RES-006, RES-007, RES-019, RES-020, RES-028, RES-029, RES-030, RES-032
 // proves: M-RES-001, M-RES-003, M-RES-006, M-RES-009, M-RES-012, M-RES-014, M-RES-015, M-RES-017, M-RES-018, M-RES-020, M-RES-021
 #[tokio::test]
-async fn resources_are_declared_listed_read_and_missed() {
+async fn resources_are_declared_listed_and_read_and_unknown_uris_are_errors() {
     for mut peer in Peer::both(library()).await {
         if peer.is_stateless {
             assert!(peer.discover().await["capabilities"]["resources"].is_object());

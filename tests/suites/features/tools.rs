@@ -311,7 +311,7 @@ async fn every_kind_of_content_reaches_the_client() {
 
 // proves: M-TOOL-041, M-STDIO-002
 #[tokio::test]
-async fn output_is_valid_text_on_one_line_whatever_is_in_it() {
+async fn every_output_is_valid_json_on_one_line() {
     let strange = "a\r\nb\u{0}\u{1b}[31m\u{7f}\u{2028}\u{feff}\"\\\u{10ffff}";
     let mut peer = Peer::new(Server::builder("s", "1").tool(Tool::new("t", move || strange)));
     assert_eq!(text(&peer.tool("t", json!({})).await), strange);

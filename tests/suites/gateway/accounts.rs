@@ -6,6 +6,7 @@ use mcp_protocol::Transport;
 use mcp_server::{Change, ServerBuilder};
 use mcp_tests::http::Peer as HttpPeer;
 use mcp_types::ResourceContents;
+use tokio::sync::mpsc;
 
 use crate::prelude::*;
 
@@ -100,7 +101,7 @@ impl AnyPeer {
 }
 
 #[tokio::test]
-async fn each_user_has_the_own_account_in_every_combination() {
+async fn each_user_has_a_separate_account_in_every_combination_of_revisions() {
     for server_is_stateless in BOTH {
         let endpoint = endpoint(upstream(server_is_stateless)).await;
         for client_is_stateless in BOTH {
@@ -125,7 +126,7 @@ async fn each_user_has_the_own_account_in_every_combination() {
 }
 
 #[tokio::test]
-async fn a_request_without_an_account_never_uses_another_one() {
+async fn a_request_without_an_account_never_uses_the_account_of_another_user() {
     for server_is_stateless in BOTH {
         let endpoint = endpoint(upstream(server_is_stateless)).await;
         for client_is_stateless in BOTH {

@@ -123,7 +123,7 @@ async fn a_client_without_capabilities_receives_no_server_requests() {
 }
 
 #[tokio::test]
-async fn errors_keep_their_code_and_those_of_resources_follow_the_revision() {
+async fn errors_keep_their_code_and_resource_errors_follow_the_revision() {
     for server_is_stateless in BOTH {
         let proxy = proxy(everything::server(), server_is_stateless).await;
         for client_is_stateless in BOTH {
@@ -141,7 +141,7 @@ async fn errors_keep_their_code_and_those_of_resources_follow_the_revision() {
 }
 
 #[tokio::test]
-async fn old_clients_get_results_of_their_revision() {
+async fn clients_of_older_revisions_receive_results_of_their_revision() {
     for server_is_stateless in BOTH {
         let proxy = proxy(everything::server(), server_is_stateless).await;
         let mut wire = PipeEnd::open(proxy, "2024-11-05", json!({})).await;

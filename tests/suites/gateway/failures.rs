@@ -46,7 +46,7 @@ async fn a_call_fails_with_its_server_and_the_next_one_is_served() {
 }
 
 #[tokio::test]
-async fn a_session_has_its_own_connection_and_closes_it() {
+async fn a_session_has_a_separate_connection_that_is_closed_with_it() {
     let (settings, mut servers) = Scripted::upstream();
     let (proxy, mut shared) = servers.proxy(settings).await;
     let mut first = Peer::session(proxy.clone(), json!({ "roots": {} })).await;
@@ -318,7 +318,7 @@ async fn a_session_keeps_its_subscriptions_while_its_server_cannot_be_reached() 
 
 /// A new connection first subscribes to what clients watch. It is used again if the request that opened it is cancelled meanwhile.
 #[tokio::test]
-async fn a_cancelled_request_gives_its_connection_back() {
+async fn a_cancelled_request_releases_its_connection() {
     let (settings, mut servers) = Scripted::upstream();
     let connecting = tokio::spawn(Proxy::connect(settings.max_connections(2)));
     let mut shared = accept_shared(&mut servers).await;

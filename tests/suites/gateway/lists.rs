@@ -42,7 +42,7 @@ async fn a_server_without_the_method_of_a_list_is_not_named_as_unavailable() {
 
 /// One rejected cursor must not hide the pages of the other servers.
 #[tokio::test]
-async fn a_server_that_rejects_its_cursor_is_named_beside_the_page_of_another() {
+async fn a_server_that_rejects_its_cursor_is_named_in_the_page_with_items_of_other_servers() {
     let (gateway, _servers, [mut a, mut b]) = Scripted::two().await;
     let mut peer = Peer::new(gateway);
     peer.request("tools/list", json!({})).await;

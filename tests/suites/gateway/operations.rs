@@ -10,7 +10,7 @@ use crate::traced::Traced;
 
 /// A server that does not respond must not delay the others.
 #[tokio::test]
-async fn a_hanging_server_does_not_delay_the_others() {
+async fn a_hanging_server_does_not_delay_other_servers() {
     let (hanging, _never_accepted) = Scripted::upstream();
     let good = Server::builder("good", "1").tool(Tool::new("one", async || "1"));
     let gateway = Gateway::builder()

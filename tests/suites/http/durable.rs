@@ -131,7 +131,7 @@ async fn a_stream_whose_first_event_cannot_be_stored_is_sent() {
 
 // A store that never finishes a write delays the head only until the client needs a sign that the connection is alive.
 #[tokio::test(start_paused = true)]
-async fn a_head_waits_no_longer_than_the_keep_alive_interval() {
+async fn a_response_head_is_delayed_by_at_most_the_keep_alive_interval() {
     let store = Slow::new();
     let (gate, peer) = opened(&store).await;
     let start = Instant::now();

@@ -117,7 +117,7 @@ async fn refused_with(status: u16) -> (String, usize) {
 
 // proves: HTTP-068
 #[tokio::test]
-async fn only_three_refusals_lead_to_the_old_transport() {
+async fn only_the_statuses_400_404_and_405_lead_to_the_old_transport() {
     for (status, old) in [
         (400, true),
         (404, true),

@@ -50,7 +50,7 @@ async fn missed_events_arrive_once_in_order_and_from_this_stream_only() {
 }
 
 #[tokio::test]
-async fn a_running_stream_can_be_joined() {
+async fn a_running_stream_can_be_resumed_on_another_connection() {
     let (gate, _endpoint, peer) = opened().await;
     let mut first = steps(&peer, "s").await;
     let last = first.event().await.unwrap().id.unwrap();
@@ -116,7 +116,7 @@ async fn a_response_is_stored_for_the_retention_and_then_reported_as_expired() {
 
 /// Previously, the attempt ended the connection that received the events.
 #[tokio::test(start_paused = true)]
-async fn a_stream_whose_events_are_gone_stays_at_its_connection() {
+async fn a_failed_resumption_does_not_end_the_current_connection_of_the_stream() {
     let gate = Gate::new();
     let store = MemoryEventStore::new().with_max_session_bytes(300);
     let endpoint = with(&gate, ServerOptions::new().with_event_store(store));
@@ -147,7 +147,7 @@ fn releases(tool: Tool) -> ServerBuilder {
 
 // proves: HTTP-019, HTTP-021, HTTP-039
 #[tokio::test(start_paused = true)]
-async fn a_handler_gives_its_connection_back_and_the_client_polls() {
+async fn a_handler_can_close_its_connection_and_the_client_reconnects() {
     // A call that could become a task is still a call of its request.
     for tool in [long(), long().task(TaskMode::Optional).detachable()] {
         let endpoint = Endpoint::new(releases(tool)).unwrap();

@@ -123,7 +123,7 @@ async fn a_session_is_served_only_to_the_principal_that_opened_it() {
 
 // proves: HTTP-026, LIFE-027
 #[tokio::test(start_paused = true)]
-async fn an_idle_session_ends_and_a_used_one_does_not() {
+async fn an_idle_session_ends_and_a_used_session_continues() {
     let gate = Gate::new();
     let endpoint = with(
         &gate,

@@ -153,7 +153,7 @@ async fn a_replay_ends_when_the_next_events_are_lost() {
 
 /// Previously, the client got an empty stream, and waited for the response.
 #[tokio::test]
-async fn a_client_whose_response_was_not_stored_learns_it() {
+async fn a_client_receives_400_if_its_response_was_not_stored() {
     let store = Counting::default();
     let options = ServerOptions::new().with_event_store(store.clone());
     let peer = Peer::open(&Endpoint::with_options(talking(), options).unwrap()).await;
@@ -169,7 +169,7 @@ async fn a_client_whose_response_was_not_stored_learns_it() {
 
 /// Previously, the memory of a replay was charged as long as the stream was open, so that fewer streams were possible.
 #[tokio::test]
-async fn a_stream_that_was_resumed_takes_no_more_memory_than_others() {
+async fn a_resumed_stream_takes_no_more_memory_than_other_streams() {
     let options = ServerOptions::new()
         .with_event_store(Counting::default())
         .with_memory_limits(|memory| memory.max_stream_bytes = 500 << 10);

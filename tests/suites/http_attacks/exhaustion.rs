@@ -135,7 +135,7 @@ async fn t17_unread_responses_share_a_limit() {
 // Clients at many addresses send calls with large arguments and do not read the responses, which contain the arguments.
 // Other clients are served at once, also with large responses.
 #[tokio::test]
-async fn t17_clients_that_do_not_read_do_not_keep_others_from_being_served() {
+async fn t17_clients_that_do_not_read_do_not_block_other_clients() {
     for (addresses, calls) in [(12, 12), (50, 3)] {
         let server = Process::start();
         let mut first = server.connect().await;

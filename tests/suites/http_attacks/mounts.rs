@@ -69,7 +69,7 @@ async fn an_endpoint_is_a_service_of_axum() {
 
 // On the built-in listener the handler sees the address of the client, and no principal.
 #[tokio::test]
-async fn a_handler_sees_where_a_request_came_from() {
+async fn a_handler_can_read_the_address_of_the_client() {
     let served = RunningServer::start(who(), ServerOptions::new()).await;
     let mut conn = served.connect().await;
     let knows = ask(&mut conn, "/mcp").await;

@@ -203,7 +203,7 @@ async fn t20_started_calls_keep_their_permits() {
 
 // A client that makes the server reset its streams gains nothing.
 #[tokio::test]
-async fn t20_streams_the_server_has_to_reset_count_as_well() {
+async fn t20_streams_that_the_server_resets_count_towards_the_limit() {
     let gate = Gate::new();
     let (served, session, mut raw) = attacked(&gate).await;
     let head = head(&session);

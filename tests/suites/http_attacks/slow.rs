@@ -210,7 +210,7 @@ async fn unread(served: &RunningServer) -> Conn {
 // Unread streams of 6 MiB: their handlers end, each holds little memory, and other calls are served
 // normally.
 #[tokio::test]
-async fn t17_an_unread_stream_holds_little_memory_and_delays_no_other() {
+async fn t17_an_unread_stream_takes_little_memory_and_delays_no_other_stream() {
     let scales = Scales::default();
     let options = ServerOptions::new().with_event_store(scales.clone());
     let served = RunningServer::start(server(&Gate::new()), options).await;

@@ -108,7 +108,7 @@ async fn t01_a_request_without_one_host_is_refused() {
 // Requests that a web page can send without a preflight never reach the handler, and no response is
 // readable for a page.
 #[tokio::test]
-async fn t02_what_a_page_sends_without_a_preflight_reaches_no_handler() {
+async fn t02_requests_of_pages_without_a_preflight_reach_no_handler() {
     let gate = Gate::new();
     let served = served(&gate).await;
     let (mut conn, session) = served.open().await;
@@ -228,7 +228,7 @@ async fn t01_over_http2_the_target_names_the_host() {
 // The endpoints of HTTP+SSE make the same checks.
 // proves: SSE-001
 #[tokio::test]
-async fn t01_t02_the_older_endpoints_have_the_same_checks() {
+async fn t01_t02_the_endpoints_of_2024_11_05_have_the_same_checks() {
     let gate = Gate::new();
     let served = RunningServer::start(server(&gate), ServerOptions::new().with_legacy()).await;
     let mut stream = served.connect().await;

@@ -238,7 +238,7 @@ async fn waiting_calls_with_small_bodies_share_a_limit_for_their_arguments() {
 
 // Bodies that lack one byte.
 #[tokio::test]
-async fn unfinished_bodies_leave_room_for_others() {
+async fn unfinished_bodies_of_one_client_leave_room_for_other_clients() {
     let server = Process::start();
     let session = Session::open(&mut server.connect().await).await;
     let request = session.post(" ".repeat(4 << 20)).bytes();
@@ -254,7 +254,7 @@ async fn unfinished_bodies_leave_room_for_others() {
 
 // Calls that wait, on more connections than are needed to use up the limit.
 #[tokio::test]
-async fn waiting_calls_leave_room_for_others() {
+async fn waiting_calls_of_one_client_leave_room_for_other_clients() {
     let server = Process::start();
     let request = stateless(
         method::TOOLS_CALL,

@@ -140,7 +140,7 @@ async fn both_kinds_of_revisions_share_only_the_pipe() {
 
 // proves: M-VER-014
 #[tokio::test]
-async fn which_revisions_are_served_is_a_setting() {
+async fn the_served_revisions_can_be_configured() {
     let stateless = || Server::builder("s", "1").revisions([Revision::V2026_07_28]);
     let mut wire = PipeEnd::to(stateless());
     let params = mcp_tests::wire::initialize_params("2025-11-25", json!({}));

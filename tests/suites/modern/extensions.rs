@@ -64,7 +64,7 @@ async fn a_client_without_an_extension_gets_the_core_or_an_error_that_names_it()
 
 // proves: M-EXT-007
 #[tokio::test]
-async fn declared_extensions_are_checked_and_unknown_ones_are_ignored() {
+async fn declared_extensions_are_checked_and_unknown_extensions_are_ignored() {
     for broken in [
         json!(true),
         json!([]),

@@ -7,7 +7,7 @@ use crate::prelude::*;
 
 // proves: M-STATE-002, M-STATE-006
 #[tokio::test]
-async fn multi_round_trip_requests_on_one_pipe_are_independent() {
+async fn multi_round_trip_requests_on_one_pipe_do_not_affect_each_other() {
     let mut peer = Peer::with(everything::server(), json!({ "elicitation": {} }));
     let tool = "test_input_required_result_multi_round";
     let mut states = Vec::new();
@@ -69,7 +69,7 @@ async fn the_metadata_of_a_request_applies_to_no_other_request() {
 
 // proves: M-MRTR-022, M-MRTR-036, M-STDIO-009, M-BASE-023, M-ROOT-003
 #[tokio::test]
-async fn an_input_request_ends_its_request_and_nothing_waits() {
+async fn an_input_request_ends_its_request_and_leaves_no_running_handler() {
     let gone = Arc::new(Notify::new());
     let notice = Arc::clone(&gone);
     let ask = Tool::new("ask", move |cx: Ctx| {

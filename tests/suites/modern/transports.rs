@@ -62,7 +62,7 @@ async fn over(read: impl AsyncRead + Unpin, mut write: impl AsyncWrite + Unpin) 
 
 // proves: M-XPORT-004, M-XPORT-005, M-XPORT-007, M-XPORT-008, M-STDIO-011
 #[tokio::test]
-async fn a_request_means_the_same_whatever_carries_it() {
+async fn a_request_has_the_same_result_on_every_transport() {
     let (near, far) = tokio::io::duplex(1 << 20);
     let (far_read, far_write) = tokio::io::split(far);
     let served = tokio::spawn(serve_io(everything::server(), far_read, far_write));

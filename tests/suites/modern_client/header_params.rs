@@ -14,7 +14,7 @@ fn annotated(header: &str) -> Value {
 
 // proves: M-HDR-002, M-HDR-003, M-HDR-013, M-HDR-023, M-HDR-029
 #[tokio::test(start_paused = true)]
-async fn annotated_arguments_have_headers_in_every_round() {
+async fn annotated_arguments_have_headers_in_every_round_trip() {
     let asked = client().on_elicit(async |form| form.decline());
     let (mut server, client) = pair(asked, json!({ "tools": {} })).await;
     let listed = listing(&client);

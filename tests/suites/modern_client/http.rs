@@ -183,7 +183,7 @@ async fn inconclusive_probe_responses_lead_to_a_handshake() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failed_handshake_after_a_failed_probe_reports_both() {
+async fn an_error_of_the_handshake_reports_the_failed_probe() {
     let (mut server, connecting, probe) = probing(client()).await;
     probe.respond(503, "text/plain", "overloaded");
     server.next().await.respond(500, "text/plain", "broken");
@@ -204,7 +204,7 @@ async fn a_failed_handshake_after_a_failed_probe_reports_both() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_must_be_stateless_fails_with_the_status() {
+async fn a_client_that_requires_the_stateless_revision_reports_the_http_status() {
     for (status, negotiation) in [
         (503, Negotiation::Stateless),
         (
@@ -223,7 +223,7 @@ async fn a_server_that_must_be_stateless_fails_with_the_status() {
 // proves: M-HTTP-007, M-HTTP-008, M-HTTP-009, M-HTTP-010, M-HTTP-011, M-HTTP-031, M-HTTP-032
 // proves: M-HTTP-038, M-HTTP-039, M-HTTP-051
 #[tokio::test(start_paused = true)]
-async fn each_message_is_a_post_that_repeats_its_body_and_belongs_to_no_session() {
+async fn each_message_is_a_post_whose_headers_echo_its_body_without_a_session() {
     let (mut server, connecting, probe) = probing(client()).await;
     let check = |exchange: &Exchange, method: &str, name: Option<&str>| {
         assert_eq!(exchange.head.method, Method::POST);

@@ -134,7 +134,7 @@ async fn a_change_invalidates_cached_results() {
 
 // proves: M-SUB-011, M-SUB-012
 #[tokio::test(start_paused = true)]
-async fn all_subscriptions_share_a_stream_that_follows_them() {
+async fn all_subscriptions_share_a_stream_that_is_replaced_when_they_change() {
     let (mut wire, client) = pair(client()).await;
     let first = subscribe(&client, "a:/1");
     let one = listening(&mut wire).await;
@@ -360,7 +360,7 @@ async fn resources_are_spread_over_streams_that_do_not_grow() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rejected_resource_is_separated_from_others() {
+async fn a_rejected_resource_does_not_end_other_subscriptions() {
     let (mut wire, client) = pair(client()).await;
     let first = subscribe(&client, "a:/1");
     let one = welcomed(&mut wire).await;

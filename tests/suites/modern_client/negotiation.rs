@@ -119,7 +119,7 @@ async fn any_other_error_leads_to_a_handshake() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_of_older_revisions_is_used_at_its_newest_one() {
+async fn a_server_of_older_revisions_is_used_at_its_newest_revision() {
     let (mut wire, connecting, probe) = probing(client()).await;
     let versions = ["2024-11-05", "2025-06-18"];
     wire.answer(&probe, discovered(&versions, json!({}))).await;
@@ -402,7 +402,7 @@ async fn a_stateless_connection_never_becomes_session_based() {
 }
 
 #[tokio::test]
-async fn a_server_of_all_revisions_is_used_on_the_stateless_one() {
+async fn a_server_of_all_revisions_is_used_on_the_stateless_revision() {
     let server = || Server::builder("both", "1.2.3").tool(Tool::new("hello", || "hello"));
     for (builder, is_stateless) in [
         (client(), true),

@@ -41,7 +41,7 @@ async fn pair() -> (PipeEnd, Client) {
 
 /// The other resources of the stream must not wait until the acknowledgement times out.
 #[tokio::test(start_paused = true)]
-async fn a_resource_that_is_not_acknowledged_does_not_stop_others() {
+async fn a_resource_that_is_not_acknowledged_does_not_stop_other_resources() {
     let (mut wire, client) = pair().await;
     let (first, _) = serve(&mut wire, subscribe(&client, "a:/1")).await;
     let mut first = first.unwrap().unwrap();
@@ -65,7 +65,7 @@ async fn a_resource_that_is_not_acknowledged_does_not_stop_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn resources_that_join_or_outlive_a_silent_one_are_watched() {
+async fn resources_are_watched_beside_a_resource_that_the_server_does_not_acknowledge() {
     for leaves in [false, true] {
         let (mut wire, client) = pair().await;
         let silent = subscribe(&client, "a:/silent");
@@ -104,7 +104,7 @@ async fn new_resources_of_an_unacknowledged_stream_are_requested_alone() {
 
 /// Only the resource that ends its stream is opened with growing delays.
 #[tokio::test(start_paused = true)]
-async fn a_resource_that_ends_its_stream_does_not_delay_others() {
+async fn a_resource_that_ends_its_stream_does_not_delay_other_resources() {
     let (mut wire, client) = pair().await;
     let (first, _) = serve(&mut wire, subscribe(&client, "a:/1")).await;
     let _first = first.unwrap().unwrap();
@@ -125,7 +125,7 @@ async fn a_resource_that_ends_its_stream_does_not_delay_others() {
 
 /// More resources than the client has streams.
 #[tokio::test(start_paused = true)]
-async fn silent_resources_leave_others_a_stream() {
+async fn resources_that_are_not_acknowledged_do_not_use_all_streams() {
     let (mut wire, client) = pair().await;
     let _silent = subscribe_all(
         &client,

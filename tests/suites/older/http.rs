@@ -73,7 +73,7 @@ async fn every_revision_works_over_streamable_http_and_names_itself_in_every_req
 
 // Framing depends on the transport, features on the revision.
 #[tokio::test]
-async fn every_revision_works_over_the_two_endpoints_of_the_oldest() {
+async fn every_revision_works_over_the_http_sse_transport_of_2024_11_05() {
     let options = ServerOptions::new()
         .with_legacy()
         .with_timeouts(|timeouts| timeouts.shutdown = Duration::ZERO);
@@ -165,7 +165,7 @@ async fn a_get_stream_of_an_older_revision_begins_with_a_notification() {
 
 // Without the header the revision of the session counts; an unknown revision is rejected.
 #[tokio::test]
-async fn a_session_needs_no_version_header_and_refuses_a_bad_one() {
+async fn a_session_accepts_a_missing_version_header_and_refuses_an_invalid_header() {
     for revision in REVISIONS {
         let endpoint = Endpoint::new(everything::server()).unwrap();
         let peer = Peer::open_as(&endpoint, revision, json!({})).await;

@@ -114,7 +114,7 @@ async fn requested(wire: &mut PipeEnd, tool: &str, revision: &str, first: &str) 
 }
 
 #[tokio::test]
-async fn forms_are_fitted_to_2025_06_18() {
+async fn forms_are_down_converted_to_2025_06_18() {
     let capabilities = json!({ "elicitation": {} });
     let mut wire = PipeEnd::open(everything::server(), "2025-06-18", capabilities).await;
     wire.request(
@@ -162,7 +162,7 @@ fn sampling(params: Value) -> ServerBuilder {
 }
 
 #[tokio::test]
-async fn sampling_is_fitted_to_revisions_without_tools() {
+async fn sampling_is_down_converted_to_revisions_without_tools() {
     let params = json!({
         "messages": [{
             "role": "user",

@@ -167,7 +167,7 @@ fn check(record: &Transcript, revision: Revision) -> usize {
 
 // proves: M-SCHEMA-002, M-BASE-002, M-BASE-024, M-COMP-003, M-ELIC-007, M-SAMP-005
 #[tokio::test]
-async fn every_message_fits_its_revision_and_nothing_of_another_leaks() {
+async fn every_message_has_only_members_of_its_revision() {
     for revision in Revision::ALL {
         let (transport, record) = tapped(everything::server());
         let client = client(revision).connect(transport).await.unwrap();

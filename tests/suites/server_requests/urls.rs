@@ -104,7 +104,7 @@ async fn an_invalid_url_is_never_sent() {
 
 // proves: ELIC-039, ELIC-040, ELIC-041, ELIC-042, ELIC-043
 #[tokio::test]
-async fn a_url_that_is_needed_first_is_an_error_only_clients_with_urls_see() {
+async fn the_error_for_a_required_url_is_sent_only_to_clients_with_url_elicitation() {
     let server = Server::builder("s", "1")
         .tool(Tool::new("ask", |cx: Ctx| {
             Err::<String, _>(cx.urls_required([("Connect", URL)]))

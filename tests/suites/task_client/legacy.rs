@@ -116,7 +116,7 @@ async fn a_failed_task_fails_its_call() {
 
 // proves: TASK-073, TASK-074
 #[tokio::test(start_paused = true)]
-async fn a_task_that_is_cancelled_or_gone_has_no_outcome() {
+async fn a_cancelled_or_unknown_task_has_no_outcome() {
     let (mut wire, client, calling) = created(client()).await;
     get(&mut wire, "cancelled").await;
     let error = calling.await.unwrap().unwrap_err();

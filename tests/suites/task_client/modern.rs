@@ -152,7 +152,7 @@ async fn an_input_request_without_a_response_fails_the_call_and_the_task() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_ends_in_one_of_three_ways() {
+async fn a_task_completes_fails_or_is_cancelled() {
     let (mut wire, client, calling) = created(client()).await;
     let failed = json!({ "isError": true, "content": [{ "type": "text", "text": "no" }] });
     get(&mut wire, "completed", json!({ "result": failed })).await;
@@ -183,7 +183,7 @@ async fn a_task_ends_in_one_of_three_ways() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_that_ended_without_an_outcome_is_the_servers_fault() {
+async fn a_task_that_ended_without_an_outcome_violates_the_protocol() {
     let (mut wire, _client, calling) = created(client()).await;
     get(&mut wire, "completed", json!({})).await;
     assert_fails!(calling.await.unwrap(), Error::Protocol { .. });
@@ -202,7 +202,7 @@ async fn dropping_the_call_cancels_the_task() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_total_timeout_limits_the_call_and_the_idle_timeout_each_poll() {
+async fn the_total_timeout_limits_the_whole_call_and_the_idle_timeout_limits_each_poll() {
     let (mut wire, client) = stateless(client()).await;
     let seen = SeenStates::default();
     let noted = seen.clone();

@@ -125,7 +125,7 @@ fn client_ticket(stored: &str) -> TaskRef {
 }
 
 #[tokio::test(start_paused = true)]
-async fn failures_are_those_of_a_plain_call_on_all_revisions() {
+async fn a_failed_task_has_the_error_of_a_call_without_a_task_on_all_revisions() {
     for revision in REVISIONS {
         let failing = || async { Err::<String, _>("out of paper") };
         let refusing = || async {

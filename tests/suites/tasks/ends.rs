@@ -220,7 +220,7 @@ async fn a_change_that_cannot_be_stored_ends_the_task() {
 
 // proves: TASK-092
 #[tokio::test]
-async fn tasks_have_limits_and_what_is_over_them_is_refused() {
+async fn tasks_beyond_the_limits_are_refused() {
     let gate = gate();
     let options = TaskOptions::new().with_max_running(2);
     let server = gate.server.task_options(options);

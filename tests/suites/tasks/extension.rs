@@ -4,7 +4,7 @@ use super::*;
 
 // proves: M-TASK-001, M-TASK-059
 #[tokio::test]
-async fn the_extension_is_declared_and_nothing_else_of_tasks() {
+async fn only_the_extension_is_declared_and_no_tasks_capability() {
     let mut peer = Peer::stateless(gate().server, json!({}));
     let discovered = peer.call("server/discover", json!({})).await;
     let capabilities = &discovered["capabilities"];
@@ -78,7 +78,7 @@ async fn only_calls_of_tools_become_tasks() {
 
 // proves: M-TASK-009, M-TASK-010, M-TASK-012, M-TASK-016, M-TASK-023, M-TASK-025, M-TASK-028
 #[tokio::test]
-async fn a_task_is_flat_and_can_be_polled_at_once() {
+async fn the_result_of_a_call_is_the_task_which_can_be_polled_at_once() {
     let gate = gate();
     let mut peer = Peer::able(gate.server);
     let created = peer.tool("work").await;
@@ -155,7 +155,7 @@ async fn cancellation_is_always_acknowledged() {
 
 // proves: M-TASK-049, M-TASK-050, M-TASK-051, M-TASK-057, M-TASK-058
 #[tokio::test]
-async fn requests_about_tasks_are_refused_in_order() {
+async fn requests_about_tasks_report_the_first_failed_check() {
     let server = gate().server.build().unwrap();
     let mut able = Peer::able(server.clone());
     let mut plain = Peer::stateless(server, json!({}));
@@ -182,7 +182,7 @@ async fn requests_about_tasks_are_refused_in_order() {
 
 // proves: M-TASK-055
 #[tokio::test]
-async fn the_extension_means_nothing_in_a_session() {
+async fn the_tasks_extension_has_no_effect_in_a_session() {
     let gate = gate();
     gate.go.add_permits(1);
     let extension = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });

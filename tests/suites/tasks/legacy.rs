@@ -4,7 +4,7 @@ use super::*;
 
 // proves: TASK-001, TASK-002
 #[tokio::test]
-async fn tasks_are_declared_where_there_is_something_to_run_as_one() {
+async fn tasks_are_declared_if_a_tool_can_run_as_a_task() {
     let mut wire = PipeEnd::to(gate().server);
     let opened = wire.handshake("2025-11-25", json!({})).await;
     let expected = json!({ "list": {}, "cancel": {}, "requests": { "tools": { "call": {} } } });
@@ -87,7 +87,7 @@ async fn a_tool_declares_whether_it_runs_as_a_task() {
 
 // proves: TASK-012, TASK-023, TASK-024, TASK-026, TASK-054, TASK-055, TASK-056, TASK-062, TASK-063
 #[tokio::test]
-async fn the_result_is_waited_for_and_is_that_of_the_call() {
+async fn tasks_result_waits_for_the_task_and_returns_the_result_of_the_call() {
     let gate = gate();
     let mut peer = Peer::with_session(gate.server, json!({})).await;
     let id = peer.augmented("work").await;
@@ -198,7 +198,7 @@ async fn the_id_in_the_params_selects_the_task() {
 
 // proves: TASK-035, TASK-062, TASK-065, TASK-066, TASK-068
 #[tokio::test]
-async fn all_tasks_are_on_the_pages_of_the_list() {
+async fn tasks_list_returns_all_tasks_in_pages() {
     let mut peer = Peer::with_session(gate().server.page_size(2), json!({})).await;
     let mut made = Vec::new();
     for tool in ["must", "work", "fail", "refuse", "work"] {

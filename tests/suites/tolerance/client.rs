@@ -45,7 +45,7 @@ async fn an_element_that_cannot_be_decoded_is_left_out() {
 }
 
 #[tokio::test]
-async fn a_malformed_decoration_is_left_out() {
+async fn a_malformed_descriptive_member_is_left_out() {
     let mut decorated = tool("a");
     decorated["icons"] = json!([{ "src": "https://x.y/i.png", "sizes": "48x48" }]);
     let page = || vec![json!({ "tools": [decorated.clone()] })];
@@ -56,7 +56,7 @@ async fn a_malformed_decoration_is_left_out() {
 }
 
 #[tokio::test]
-async fn the_end_of_a_list_is_found() {
+async fn an_empty_or_repeated_cursor_ends_a_list() {
     let empty = || vec![json!({ "tools": [tool("a")], "nextCursor": "" })];
     let (tools, client) = listed(client(), empty()).await;
     assert_eq!(tools.unwrap().len(), 1);
@@ -75,7 +75,7 @@ async fn the_end_of_a_list_is_found() {
 }
 
 #[tokio::test]
-async fn a_result_without_content_is_empty() {
+async fn a_tool_result_without_content_counts_as_empty_content() {
     for (builder, fails) in [(client(), false), (strict(), true)] {
         let (mut wire, client) = PipeEnd::with_tools(builder).await;
         let calling = calling(&client, "t");
@@ -167,7 +167,7 @@ async fn malformed_server_descriptions_do_not_fail_the_connection() {
 }
 
 #[tokio::test]
-async fn a_server_with_an_unknown_older_revision_is_used_at_the_oldest_known_one() {
+async fn a_server_with_an_unknown_older_revision_is_used_at_the_oldest_known_revision() {
     let result = |version: &str| {
         let info = json!({ "name": "s", "version": "1" });
         json!({ "protocolVersion": version, "serverInfo": info, "capabilities": {} })

@@ -116,7 +116,7 @@ async fn null_and_additional_fields_of_a_form_are_ignored() {
 }
 
 #[tokio::test]
-async fn a_strict_server_rejects_such_fields() {
+async fn a_strict_server_rejects_null_and_additional_fields_of_a_form() {
     for is_stateless in [false, true] {
         for (content, problem) in [
             (json!({ "name": "ada", "nick": null }), "field \"nick\""),
@@ -167,7 +167,7 @@ async fn an_invalid_input_response_is_requested_again_a_limited_number_of_times(
 }
 
 #[tokio::test]
-async fn the_first_request_counts_for_a_missing_initialized_notification() {
+async fn the_first_request_opens_a_session_without_an_initialized_notification() {
     let server = server().build().unwrap();
     let mut wire = PipeEnd::to(server.clone());
     let params = mcp_tests::wire::initialize_params("2025-11-25", json!({ "elicitation": {} }));

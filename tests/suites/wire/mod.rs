@@ -101,7 +101,7 @@ fn follow(name: &str, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_transcript_is_followed() {
+fn every_wire_transcript_matches() {
     let transcripts = transcripts();
     assert!(
         !transcripts.is_empty(),

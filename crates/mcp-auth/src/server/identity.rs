@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_principal_is_of_one_issuer_one_subject_and_one_client() {
+    fn a_principal_identifies_issuer_subject_and_client() {
         let of = |issuer, subject, client: Option<&str>| {
             let identity = Identity::new(issuer, subject);
             let client = client.map(|client| identity.clone().with_client(client));

@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn other_json_than_an_object_is_rejected() {
+    fn json_that_is_not_an_object_is_rejected() {
         let deep = format!("{{\"a\":{}", "[".repeat(1_000));
         for text in [
             "",

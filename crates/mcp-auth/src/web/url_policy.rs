@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn each_private_range_begins_and_ends_where_its_rfc_says() {
+    fn private_address_ranges_are_those_of_the_rfcs() {
         let policy = |private| {
             let server = Url::parse("https://mcp.example.com").unwrap();
             UrlPolicy::new(&server, private).unwrap()

@@ -159,7 +159,7 @@ async fn without_a_refresh_token_a_rejection_leads_to_a_sign_in() {
 
 // proves: AUTH-061, M-AUTH-040, M-AUTH-055, M-AUTH-056, M-AUTH-074, M-AUTH-075, M-AUTH-076
 #[tokio::test]
-async fn a_new_authorization_server_receives_nothing_of_the_old_one() {
+async fn a_new_authorization_server_receives_no_credentials_of_the_old_server() {
     let net = Net::new();
     let auth = net.client().build().unwrap();
     let message = signed_in(&auth).await;
@@ -252,7 +252,7 @@ async fn a_new_sign_in_requests_the_previous_scopes() {
 }
 
 #[tokio::test]
-async fn sign_ins_without_an_accepted_token_are_limited() {
+async fn successive_sign_ins_whose_tokens_are_rejected_are_limited() {
     let net = Net::new();
     let auth = net.client().build().unwrap();
     let count = AtomicUsize::new(0);
@@ -285,7 +285,7 @@ async fn an_error_page_instead_of_metadata_does_not_end_a_sign_in() {
 }
 
 #[tokio::test]
-async fn a_refresh_that_is_refused_because_of_the_resource_is_repeated_without_it() {
+async fn a_refused_refresh_is_repeated_without_the_resource_parameter() {
     let net = Net::new();
     let auth = net.client().build().unwrap();
     let message = sent(&auth).await.unwrap();

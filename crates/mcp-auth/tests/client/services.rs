@@ -47,7 +47,7 @@ async fn a_requested_sign_in_follows_the_challenge_of_the_server() {
 }
 
 #[tokio::test]
-async fn metadata_that_the_server_names_are_never_replaced_by_default_endpoints() {
+async fn default_endpoints_never_replace_metadata_that_the_server_names() {
     for named in ["https://mcp.example/meta", "https://elsewhere.example/meta"] {
         let net = Net::new();
         net.gone(PRM);
@@ -184,7 +184,7 @@ async fn tokens_are_read_as_services_write_them() {
 }
 
 #[tokio::test]
-async fn a_complete_document_is_preferred_to_an_earlier_one() {
+async fn a_complete_metadata_document_is_preferred_to_an_earlier_incomplete_document() {
     for missing in ["code_challenge_methods_supported", "authorization_endpoint"] {
         let net = Net::new();
         let mut document = metadata(ISSUER);
@@ -220,7 +220,7 @@ async fn a_refresh_names_the_requested_scopes() {
 }
 
 #[tokio::test]
-async fn a_refresh_without_scopes_follows_if_they_are_not_accepted() {
+async fn a_refresh_is_repeated_without_scopes_if_the_scopes_are_rejected() {
     let net = Net::new();
     net.tokens(|request| match request.field("grant_type").as_deref() {
         Some("refresh_token") if request.field("scope").is_some() => error(400, "invalid_scope"),
@@ -258,7 +258,7 @@ impl AuthorizationSession for LostSession {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_was_not_called_back_registers_again() {
+async fn a_client_registers_again_if_its_last_sign_in_had_no_callback() {
     let store = mcp_auth::client::MemoryTokenStore::new();
     let net = Net::new();
     let auth = net.client().store(store.clone()).build().unwrap();
@@ -279,7 +279,7 @@ async fn a_client_that_was_not_called_back_registers_again() {
 }
 
 #[tokio::test]
-async fn a_client_can_be_forgotten_with_and_without_tokens() {
+async fn a_registration_can_be_removed_with_and_without_tokens() {
     let net = Net::new();
     let auth = net.client().build().unwrap();
     auth.sign_in().await.unwrap();
@@ -293,7 +293,7 @@ async fn a_client_can_be_forgotten_with_and_without_tokens() {
 }
 
 #[tokio::test]
-async fn tokens_of_a_given_public_client_are_renewed_by_other_programs() {
+async fn another_program_can_renew_tokens_of_a_configured_public_client() {
     let store = mcp_auth::client::MemoryTokenStore::new();
     let net = Net::new();
     let given = net.client().credentials(Credentials::new("given"));
@@ -309,7 +309,7 @@ async fn tokens_of_a_given_public_client_are_renewed_by_other_programs() {
 }
 
 #[tokio::test]
-async fn a_step_up_reports_the_missing_and_all_scopes() {
+async fn a_step_up_reports_the_missing_scopes_and_all_scopes() {
     use mcp_auth::client::SignInProgress;
     let net = Net::new();
     let (sender, reports) = std::sync::mpsc::channel();

@@ -124,7 +124,7 @@ async fn a_client_with_credentials_does_not_register() {
 
 // proves: AUTH-015
 #[tokio::test]
-async fn the_url_in_the_challenge_comes_first() {
+async fn the_metadata_url_of_the_challenge_is_tried_first() {
     let net = Net::new();
     let url = "https://mcp.example/elsewhere.json";
     net.document(
@@ -288,7 +288,7 @@ async fn a_403_without_missing_scopes_is_final() {
 }
 
 #[tokio::test]
-async fn a_server_of_2025_03_26_may_issue_tokens_itself() {
+async fn a_client_signs_in_to_a_2025_03_26_server_that_issues_its_own_tokens() {
     let net = Net::new();
     net.gone(PRM);
     net.gone(ASM);

@@ -82,7 +82,7 @@ async fn a_restarted_program_is_signed_in() {
 }
 
 #[tokio::test]
-async fn t38_two_programs_with_one_store_use_one_refresh_token() {
+async fn t38_two_programs_that_share_a_store_cause_one_refresh() {
     let folder = Folder::new("shared");
     let net = Net::new();
     let one = net.client().store(folder.store()).build().unwrap();

@@ -290,7 +290,7 @@ async fn the_cause_distinguishes_missing_metadata_from_a_busy_issuer() {
 }
 
 #[tokio::test]
-async fn an_invalid_key_set_is_an_outage() {
+async fn an_invalid_key_set_is_reported_as_a_temporary_failure() {
     let huge = json!({ "keys": [KEYS.ec.jwk("ec-1")], "x": "x".repeat(65_536) });
     for document in [json!({}), set(&[]), json!("<html>"), huge] {
         let net = Net::new();

@@ -107,7 +107,7 @@ async fn supported_scopes_default_to_the_required_scopes() {
 }
 
 #[tokio::test]
-async fn the_metadata_name_the_scopes_of_tools() {
+async fn the_metadata_contains_the_scopes_of_tools() {
     let tool = |name: &str, scope: &str| {
         mcp_server::Tool::new(name.to_owned(), async || "x").scope(scope.to_owned())
     };
@@ -316,7 +316,7 @@ async fn a_closure_can_verify_tokens() {
 }
 
 #[tokio::test]
-async fn static_tokens_have_an_identity_each() {
+async fn each_static_token_has_an_identity() {
     let identity = |name| Identity::new(RESOURCE, name);
     let past = std::time::SystemTime::UNIX_EPOCH;
     let tokens = static_tokens([

@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_requests_notifications_and_whole_messages() {
+    fn each_line_is_a_request_a_notification_or_a_whole_message() {
         let message = |method: &str, params, is_request| {
             Ok(Message {
                 method: method.to_owned(),

@@ -37,7 +37,7 @@ fn secrets_that_overlap_are_hidden_together() {
 }
 
 #[test]
-fn usual_words_of_values_are_shown() {
+fn common_words_in_secret_values_are_not_hidden() {
     let mut secrets = Secrets(Vec::new());
     secrets.add_value("${A}", "Bearer the server s3cret");
     secrets.add_value("${HOME}", env!("CARGO_MANIFEST_DIR"));
@@ -170,7 +170,7 @@ fn the_beginning_of_a_secret_before_a_cut_is_hidden() {
 
 /// The program cannot know which part of the command line is a secret, so it hides parts that may be one.
 #[test]
-fn a_text_that_is_no_url_shows_no_part_that_could_be_a_password() {
+fn a_text_that_is_not_a_url_shows_no_part_that_could_be_a_password() {
     for (text, expected) in [
         ("http://ada:Canary2?x@127.0.0.1:1/mcp", "http://[hidden]"),
         ("http://ada:Canary2#x@127.0.0.1/mcp", "http://[hidden]"),

@@ -22,7 +22,7 @@ fn snapshot(tools: &Value) -> Snapshot {
 }
 
 #[test]
-fn changes_have_classes() {
+fn each_change_has_a_severity() {
     // Name, description, properties and required arguments of each tool.
     let tools = |rows: &Value| {
         let rows = rows.as_array().unwrap().iter();
@@ -168,7 +168,7 @@ fn no_change_of_a_definition_is_left_out() {
 }
 
 #[test]
-fn two_definitions_of_one_name_are_an_error() {
+fn two_definitions_with_the_same_name_are_an_error() {
     let lock = |tools: [&Value; 2]| {
         let mut all = Definitions::new();
         let mut tools = tools.into_iter();

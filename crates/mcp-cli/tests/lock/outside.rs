@@ -195,7 +195,7 @@ async fn an_entry_of_the_first_format_is_written_again() {
 
 /// A server of the stateless revision can show other definitions to the hosts of session-based revisions.
 #[tokio::test(flavor = "multi_thread")]
-async fn definitions_of_session_based_revisions_are_locked_too() {
+async fn definitions_of_session_based_revisions_are_locked() {
     let folder = scripted("dual");
     let stateless = r#"
 while read -r line; do

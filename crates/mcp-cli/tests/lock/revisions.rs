@@ -90,7 +90,7 @@ async fn definitions_for_hosts_with_sampling_and_roots_are_compared() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_revision_that_the_server_accepts_no_longer_or_since_is_a_difference() {
+async fn a_newly_accepted_or_no_longer_accepted_revision_is_a_difference() {
     let folder = scripted("accepted");
     let no = folder.0.join("no-2025-03-26");
     assert_eq!(folder.lock(&[]).await.status.code(), Some(0));
@@ -115,7 +115,7 @@ async fn a_revision_that_the_server_accepts_no_longer_or_since_is_a_difference()
 
 /// With `--revision`, the server is started once, and the other revisions of the file are kept.
 #[tokio::test(flavor = "multi_thread")]
-async fn only_the_revision_of_the_command_line_is_read() {
+async fn only_the_revision_that_the_command_line_names_is_read() {
     let folder = scripted("one");
     let words = ["--revision", "sessions"];
     assert_eq!(folder.lock(&words).await.status.code(), Some(0));

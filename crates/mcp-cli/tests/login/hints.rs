@@ -74,7 +74,7 @@ async fn a_token_file_that_cannot_be_read_is_not_blamed_on_the_server() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_without_a_stored_sign_in_is_signed_in_to_or_gets_a_token() {
+async fn the_hint_for_a_missing_sign_in_names_login_and_the_token_option() {
     let (program, issuer) = (Program::new("none"), Issuer::start());
     let url = notes(&issuer).await;
     let (code, said) = program.run(&["list", &url]).await;
@@ -86,7 +86,7 @@ async fn a_server_without_a_stored_sign_in_is_signed_in_to_or_gets_a_token() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refused_header_is_replaced_or_the_user_signs_in() {
+async fn the_hint_for_a_refused_header_names_the_header_and_the_login() {
     let (program, issuer) = (Program::new("refused"), Issuer::start());
     let url = notes(&issuer).await;
     let (code, said) = program

@@ -70,7 +70,7 @@ async fn a_login_after_a_refused_call_requests_its_scopes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_logout_revokes_the_tokens_or_says_why_not() {
+async fn a_logout_revokes_the_tokens_or_reports_why_it_cannot() {
     let (program, issuer) = (Program::new("revoke"), Issuer::start());
     let url = notes(&issuer).await;
     program
@@ -96,7 +96,7 @@ async fn a_logout_revokes_the_tokens_or_says_why_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_error_without_a_state_is_shown_and_the_login_goes_on() {
+async fn an_error_without_a_state_is_shown_and_the_login_continues() {
     let (program, issuer) = (Program::new("unbound"), Issuer::start());
     let url = notes(&issuer).await;
     let said = program.login(&[&url], |page, _| {
@@ -119,7 +119,7 @@ async fn an_error_without_a_state_is_shown_and_the_login_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_given_client_and_port_are_used_and_a_client_can_be_forgotten() {
+async fn the_configured_client_and_port_are_used_and_the_client_id_can_be_removed() {
     let (program, issuer) = (Program::new("client"), Issuer::start());
     let url = notes(&issuer).await;
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -149,7 +149,7 @@ async fn a_given_client_and_port_are_used_and_a_client_can_be_forgotten() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_login_without_a_callback_does_not_keep_the_client() {
+async fn a_login_without_a_callback_does_not_keep_the_registration() {
     let (program, issuer) = (Program::new("lost"), Issuer::start());
     let url = notes(&issuer).await;
     let login = || program.login(&[&*url], |page, _| open(&callback(page, "read")));
@@ -182,7 +182,7 @@ async fn a_refused_renewal_is_not_a_missing_sign_in() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refused_token_is_reported_without_names_of_the_library() {
+async fn a_refused_token_is_reported_without_names_of_library_items() {
     let (program, issuer) = (Program::new("token"), Issuer::start());
     let url = notes(&issuer).await;
     let header = "authorization: Bearer old";
@@ -193,7 +193,7 @@ async fn a_refused_token_is_reported_without_names_of_the_library() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_is_not_sent_in_the_clear_to_another_machine() {
+async fn a_token_is_not_sent_without_encryption_to_another_machine() {
     let program = Program::new("clear");
     let listener = tokio::net::TcpListener::bind("0.0.0.0:0").await.unwrap();
     // The program takes this address for one of another machine.

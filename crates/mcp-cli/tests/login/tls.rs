@@ -98,7 +98,7 @@ async fn a_private_ca_is_trusted_with_an_option() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn errors_of_tls_say_what_to_do() {
+async fn tls_errors_say_what_to_do() {
     let program = Program::new("tls");
     let port = plain().await;
     for (url, reason) in [
@@ -130,7 +130,7 @@ async fn errors_of_tls_say_what_to_do() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn doctor_prints_an_error_of_tls_once() {
+async fn doctor_prints_a_tls_error_once() {
     let (program, url) = (Program::new("tls-doctor"), secure("self-signed.pem").await);
     let run = |words: &[&str]| {
         let mut command = program.command(words);

@@ -60,7 +60,7 @@ fn servers_of_a_file_are_served_and_reloaded() {
 }
 
 #[test]
-fn a_setting_with_the_value_of_the_start_needs_no_restart() {
+fn a_setting_that_returns_to_its_value_at_the_start_needs_no_restart() {
     let (servers, file) = (json!({ "one": { "command": calc() } }), file("restart"));
     write(&file, &servers, json!({}));
     let mut gateway = Running::start(&file);
@@ -80,7 +80,7 @@ fn a_setting_with_the_value_of_the_start_needs_no_restart() {
 }
 
 #[test]
-fn new_rules_hold_while_a_new_server_starts() {
+fn new_rules_apply_while_a_new_server_starts() {
     let (calc, file) = (calc(), file("rules"));
     write(&file, &json!({ "one": { "command": calc } }), json!({}));
     let mut gateway = Running::start(&file);
@@ -121,7 +121,7 @@ fn an_error_of_a_server_is_one_line_of_the_log() {
 
 /// Filters of a changed server hold at once, although its program cannot be started.
 #[test]
-fn new_filters_hold_while_the_former_server_is_used() {
+fn new_tool_filters_apply_while_the_replaced_server_is_still_used() {
     let (calc, file) = (calc(), file("filters"));
     write(&file, &json!({ "one": { "command": calc } }), json!({}));
     let mut gateway = Running::start(&file);
@@ -245,7 +245,7 @@ fn a_file_is_checked_without_starting() {
 
 /// A script must not take an outage for a misspelled name.
 #[test]
-fn an_outage_behind_a_gateway_is_not_a_misspelled_name() {
+fn an_unavailable_server_behind_a_gateway_is_not_reported_as_a_misspelled_name() {
     let file = file("outage");
     let servers =
         json!({ "one": { "command": calc() }, "dead": { "url": "http://127.0.0.1:1/mcp" } });
@@ -339,7 +339,7 @@ fn a_rule_for_an_unknown_name_is_reported() {
 
 /// What `mcp serve` would refuse is found before a server starts.
 #[test]
-fn a_check_finds_what_serving_would_refuse() {
+fn check_reports_the_errors_that_serve_would_report() {
     let file = file("check-address");
     let path = file.to_str().unwrap();
     let servers = json!({ "one": { "command": calc() } });

@@ -40,7 +40,7 @@ fn check(file: &Path) -> Output {
 }
 
 #[test]
-fn each_token_of_the_file_is_a_user_with_scopes() {
+fn each_token_of_the_file_identifies_a_user_with_scopes() {
     for (name, more) in [
         ("tokens-local", json!({})),
         (
@@ -110,7 +110,7 @@ fn limits_and_parked_calls_belong_to_the_user_of_a_token() {
 }
 
 #[test]
-fn mistakes_in_tokens_are_found_by_a_check() {
+fn check_reports_mistakes_in_tokens() {
     let file = file("tokens-mistakes");
     let user = |token: &str, subject: &str| json!({ "token": token, "subject": subject });
     let alice = user(ALICE, "alice");
@@ -238,7 +238,7 @@ fn no_text_of_the_gateway_has_a_token_of_the_file() {
 
 /// The server is another gateway, at which the users have other tokens.
 #[test]
-fn each_user_uses_the_own_account_at_the_server() {
+fn each_user_uses_a_separate_account_at_the_server() {
     let (server, file) = (file("tokens-server"), file("tokens-accounts"));
     let mut tokens = users();
     let own = json!({ "token": "gateway-9p4wJ0cY2mXqT7", "subject": "the gateway" });

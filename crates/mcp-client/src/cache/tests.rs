@@ -48,7 +48,7 @@ fn cache() -> Cache {
 
 // proves: M-CACHE-003, M-CACHE-006, M-CACHE-010
 #[test]
-fn a_result_is_fresh_for_its_time_to_live_and_its_params() {
+fn a_cached_result_is_used_within_its_time_to_live_and_for_its_params() {
     let (cache, now) = (cache(), Instant::now());
     let a = json!({ "uri": "x:a", "_meta": { "progressToken": 1 } });
     put(&cache, method::RESOURCES_READ, a, "a", now);

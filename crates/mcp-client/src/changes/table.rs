@@ -279,7 +279,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_resources_that_the_client_has_left_are_forgotten() {
+    fn the_oldest_queued_unsubscriptions_are_dropped_at_the_limit() {
         let subscriptions = Arc::<Subscriptions>::default();
         let mut left = Vec::new();
         for number in 0..5_000 {

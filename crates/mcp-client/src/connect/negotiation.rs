@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn offered_revisions_end_at_the_newest_configured_one() {
+    fn no_revision_newer_than_the_configured_revision_is_offered() {
         let policy = |negotiation, newest| {
             let policy = Policy {
                 negotiation,

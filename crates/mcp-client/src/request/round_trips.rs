@@ -264,7 +264,7 @@ mod tests {
 
     // proves: M-BASE-015
     #[test]
-    fn the_type_of_a_result_is_read() {
+    fn the_result_type_is_read_and_checked() {
         let kind = |method, text: &str| ResultKind::of(method, &RawJson::copy(text));
         let tool = method::TOOLS_CALL;
         assert!(matches!(kind(tool, "{}"), Ok(ResultKind::Complete)));

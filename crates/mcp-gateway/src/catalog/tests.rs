@@ -8,7 +8,7 @@ fn catalog(transform: Transform) -> Catalog {
 
 /// The templates of a server must not keep the gateway busy with comparisons.
 #[test]
-fn templates_that_are_slowly_compared_are_left_out() {
+fn templates_with_too_many_expressions_are_left_out() {
     let with = |expressions: usize| format!("n://{}", "{a}z".repeat(expressions));
     let (few, many) = (with(32), with(33));
     assert_eq!(usable_templates([&*many, &few].into_iter()), [&*few]);
@@ -19,7 +19,7 @@ fn templates_that_are_slowly_compared_are_left_out() {
 }
 
 #[test]
-fn names_lead_back_to_their_tools() {
+fn gateway_names_are_converted_back_to_the_names_of_tools() {
     let catalog = catalog(Transform::new());
     let long = "x".repeat(100);
     for name in ["status", "a.b", "fs__read", "_x", &long, "x_01234567", ""] {
@@ -59,7 +59,7 @@ fn a_transform_decides_what_can_be_called() {
 }
 
 #[test]
-fn tools_that_do_not_say_that_they_only_read_are_hidden() {
+fn tools_without_the_read_only_hint_are_hidden() {
     let catalog = catalog(Transform::new().read_only());
     assert_eq!(catalog.tool("git__log"), None);
     assert!(catalog.record_tool("log", true).is_some());
@@ -69,7 +69,7 @@ fn tools_that_do_not_say_that_they_only_read_are_hidden() {
 }
 
 #[test]
-fn a_change_to_the_tools_keeps_the_earlier_ones() {
+fn each_change_to_the_tools_keeps_the_earlier_changes() {
     let transform = Transform::new()
         .rename("a", "b")
         .describe("a", "text")
@@ -177,7 +177,7 @@ fn the_first_templates_within_the_limits_are_used() {
 }
 
 #[test]
-fn a_scheme_is_that_of_a_listed_resource_or_template() {
+fn a_scheme_is_known_if_a_listed_resource_or_template_has_it() {
     let catalog = catalog(Transform::new());
     assert!(!catalog.has_scheme("file"));
     lock(&catalog.items)
@@ -250,7 +250,7 @@ fn resources_that_were_listed_for_clients_are_known() {
 }
 
 #[test]
-fn what_a_user_with_an_account_lists_does_not_change_what_others_use() {
+fn items_listed_with_the_account_of_a_user_do_not_affect_other_users() {
     let of_own = |name: &str| {
         let catalog = catalog(Transform::new().read_only()).with_accounts(true);
         catalog.record_tool(name, true);

@@ -473,7 +473,7 @@ mod tests {
 
     /// Some libraries for files, archives and databases read the inner URI.
     #[test]
-    fn a_uri_that_contains_another_one_is_refused() {
+    fn a_uri_that_contains_another_uri_is_refused() {
         for uri in [
             "URL:file:/etc/passwd",
             "url:https://host/",
@@ -495,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn a_uri_whose_scheme_has_no_fixed_syntax_has_one_spelling() {
+    fn a_uri_with_a_custom_scheme_has_one_accepted_spelling() {
         let long = format!("db://{}", "x".repeat(MAX_RULED_BYTES));
         for uri in [
             "db://a/../b",
@@ -549,7 +549,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_has_an_example() {
+    fn an_example_uri_is_created_for_a_template() {
         for (template, expected) in [
             ("file:///a", Some("file:///a")),
             ("file:///{path}/b{?q}", Some("file:///x/bx")),
@@ -580,7 +580,7 @@ mod tests {
 
     /// Without this rule, one listed address would allow all addresses of its host.
     #[test]
-    fn a_host_before_a_port_or_path_is_no_scheme() {
+    fn a_host_before_a_port_or_path_is_not_read_as_a_scheme() {
         for uri in [
             "localhost:8080/a",
             "localhost:a",

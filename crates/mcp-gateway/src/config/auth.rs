@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_has_a_token() {
+    fn no_debug_output_or_error_contains_a_token() {
         let config = resolved(&one(TOKEN, "alice")).unwrap();
         let shown = format!("{config:?} {:?}", config.authorization());
         assert!(shown.contains("alice") && !shown.contains(TOKEN), "{shown}");

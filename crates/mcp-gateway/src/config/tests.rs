@@ -162,7 +162,7 @@ fn the_address_and_the_key_of_a_cluster_are_checked() {
 
 /// The operator chooses the servers, so addresses in the operator's network are not refused.
 #[test]
-fn servers_of_the_own_network_are_valid() {
+fn servers_in_the_private_network_of_the_operator_are_valid() {
     for url in [
         "http://127.0.0.1:1/mcp",
         "http://10.0.0.1/mcp",
@@ -189,7 +189,7 @@ fn settings_have_defaults_and_disabled_servers_are_left_out() {
 }
 
 #[test]
-fn the_authorization_and_its_scopes_are_those_of_the_file() {
+fn authorization_and_scopes_are_read_from_the_file() {
     let config = |gateway: &str| {
         GatewayConfig::parse(&format!(r#"{{"mcpServers":{{}},"gateway":{gateway}}}"#)).unwrap()
     };
@@ -264,7 +264,7 @@ fn a_header_that_others_can_read_on_the_way_is_a_warning() {
 }
 
 #[test]
-fn errors_about_types_name_the_place_and_no_type() {
+fn type_errors_name_the_place_in_the_file_and_no_rust_type() {
     for (gateway, expected) in [
         (
             r#"{"limits":{"requestsPerMinute":0}}"#,
@@ -297,7 +297,7 @@ fn errors_about_types_name_the_place_and_no_type() {
 }
 
 #[test]
-fn a_misspelled_key_of_a_server_names_the_nearest_one() {
+fn a_misspelled_key_of_a_server_suggests_the_nearest_known_key() {
     for (server, expected) in [
         (
             r#"{"commnd":"a"}"#,

@@ -319,9 +319,10 @@ impl Core {
         is_exclusive: bool,
     ) -> Result<Lease, ErrorObject> {
         // A client without an account must not close the connections of others.
-        let with_account = self.upstream.has_accounts();
-        let with_account = with_account.then(|| self.transport_for(client));
-        let with_account = with_account.transpose()?;
+        let with_account = match self.upstream.has_accounts() {
+            true => Some(self.transport_for(client)?),
+            false => None,
+        };
         self.release_shared().await;
         let newest = match identity {
             Some(_) => Revision::LATEST_WITH_SESSIONS,
@@ -344,10 +345,7 @@ impl Core {
             _ => Self::on_change(core),
         };
         let routes = Routes::new(None);
-        let transport = match with_account {
-            Some(transport) => transport,
-            None => self.transport_for(client)?,
-        };
+        let transport = with_account.map_or_else(|| self.transport_for(client), Ok)?;
         let connecting = Connecting {
             client,
             transport,

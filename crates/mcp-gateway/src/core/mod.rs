@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_future_of_a_request_is_small() {
+    fn the_future_of_a_request_has_a_limited_size() {
         let size = size_of_future(Core::forward);
         // 2 KiB, and what ordered objects add to the errors that the future can hold.
         assert!(size <= 2_304, "{size} bytes");

@@ -367,7 +367,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_mounts_are_separable() {
+    fn names_of_mounts_are_short_and_without_double_underscores() {
         for valid in ["git", "a_b", "x-1", "_a"] {
             assert!(check_name(valid).is_ok(), "{valid}");
         }

@@ -253,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fingerprint_ignores_order_and_what_continues_the_call() {
+    fn the_fingerprint_ignores_the_order_of_members_and_the_params_that_continue_the_call() {
         let first = fingerprint(
             "tools/call",
             Some(r#"{"name":"a","arguments":{"x":1,"y":2},"_meta":{}}"#),

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_the_folder_come_before_those_of_the_user() {
+    fn project_files_come_before_user_files() {
         let home = |name: &str| (name == "HOME").then(|| "/home/a".into());
         let files = known_files(Path::new("/project"), home);
         let first_of_user = files.iter().position(|(_, _, is_project)| !is_project);

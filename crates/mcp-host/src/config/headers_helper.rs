@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_shell_knows_the_server_and_writes_the_headers() {
+    async fn the_headers_command_receives_the_server_name_and_writes_headers() {
         let command = r#"printf '{"X-Name": "%s", "X-Url": "%s"}' "$CLAUDE_CODE_MCP_SERVER_NAME" "${CLAUDE_CODE_MCP_SERVER_URL}" | cat"#;
         let expected = [("X-Name", "wiki"), ("X-Url", "https://h/mcp")];
         let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn errors_name_the_server_and_the_command_and_no_output() {
+    async fn errors_of_the_headers_command_do_not_contain_its_output() {
         for (command, problem) in [
             ("echo s3cret; exit 3", "failed with exit status: 3"),
             ("echo s3cret >&2; kill -9 $$", "failed with signal"),

@@ -264,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_known_path_decides_whose_file_it_is() {
+    fn the_host_of_a_file_is_found_by_the_longest_known_path() {
         for (path, host) in [
             ("mcp.json", Some("SEP-2633")),
             ("/a/.lmstudio/mcp.json", Some("LM Studio")),

@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_characters_that_hide_a_host_are_found() {
+    fn hosts_with_unusual_numbers_or_characters_are_not_plain() {
         for url in [
             "http://127.0.0.1:80/",
             "https://a_b.c-d.example./x",

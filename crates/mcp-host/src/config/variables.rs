@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn values_have_the_names_of_their_references() {
+    fn resolved_values_are_named_by_their_references() {
         let text = "a ${KEY} ${env:KEY | value:x} ${NONE} ${$}${/} ${NONE:-default}";
         let values = variables().values(text);
         let expected = [("${KEY}", "k${KEY}"), ("${env:KEY}", "k${KEY}")];

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_of_a_file_are_shown_and_approved_like_others() {
+    fn variables_from_an_env_file_are_shown_and_approved() {
         let path = std::env::temp_dir().join(format!("mcp-plan-{}.env", std::process::id()));
         let plan = |content: &str| {
             std::fs::write(&path, content).unwrap();

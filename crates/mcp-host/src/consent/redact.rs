@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_behind_every_keyword_that_applies_to_a_value_are_found() {
+    fn secrets_are_found_below_every_schema_keyword() {
         let secret = json!({ "x-secret": true });
         let many: Vec<Value> = (0..200)
             .map(|number| json!({ "minimum": number }))
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn circular_references_and_deep_arguments_end() {
+    fn redaction_ends_for_circular_references_and_deep_arguments() {
         let schema = json!({ "$ref": "#/$defs/a", "$defs": { "a": { "$ref": "#" } } });
         let deep = (0..1_000).fold(json!("shown"), |value, _| json!([value]));
         let redacted = SecretNames::default().redact(&deep, schema.as_object().unwrap());

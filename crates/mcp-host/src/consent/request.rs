@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nested_sampling_request_names_the_number_of_requests_around_it() {
+    fn a_nested_sampling_request_shows_its_depth() {
         let text = |depth| {
             let params = Box::new(CreateMessageRequestParams::new(Vec::new(), 10));
             let request = ConsentRequest {

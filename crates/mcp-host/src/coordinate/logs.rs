@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_message_that_was_taken_makes_room() {
+    async fn a_read_log_message_makes_room_for_a_new_message() {
         let (stream, log) = open(&ServerLimits::default());
         for text in ["a", "bc"] {
             log.push(message(text));
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn messages_and_their_end_wake_all_waiting_handles() {
+    async fn new_messages_and_the_end_of_the_log_wake_all_waiting_handles() {
         let (stream, log) = open(&ServerLimits::default());
         let waiting: Vec<_> = (0..5)
             .map(|_| {

@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn references_do_not_grow_without_bound() {
+    fn replaced_references_do_not_exceed_the_limit_of_schemas() {
         let (tree, dropped) = narrowed(&json!({
             "properties": { "child": { "$ref": "#" } }
         }));

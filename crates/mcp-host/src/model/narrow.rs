@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn tuples_of_earlier_dialects_are_rewritten_and_broken_references_are_left_out() {
+    fn tuples_of_earlier_dialects_are_rewritten_and_references_without_target_are_removed() {
         let schema = json!({
             "$schema": "http://json-schema.org/draft-07/schema#", "type": "object",
             "properties": {
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn circular_references_at_the_top_end() {
+    fn circular_references_at_the_top_level_do_not_loop() {
         let (schema, dropped) =
             flat(&json!({ "$ref": "#/$defs/a", "$defs": { "a": { "$ref": "#/$defs/a" } } }));
         assert_eq!(

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_tools_keep_their_order_and_repetition_does_not_win() {
+    fn tools_with_equal_scores_keep_their_order_and_repeated_terms_add_little() {
         let stuffed = "mail ".repeat(1_000);
         let tools = [
             ("a__send", "Sends mail"),

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_log_is_bounded() {
+    fn the_stderr_log_has_a_limited_size() {
         let log = StderrLog::default();
         for number in 0..100_000 {
             log.push(&format!("line {number}\u{1b}[0m"));

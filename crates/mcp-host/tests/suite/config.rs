@@ -66,7 +66,7 @@ fn a_variable_has_the_name_that_consent_shows() {
 
 #[cfg(feature = "codex")]
 #[test]
-fn codex_has_other_keys_and_no_variables() {
+fn codex_files_have_different_keys_and_no_variable_references() {
     let text = "when = 2026-01-01\n[mcp_servers.git]\ncommand = \"uvx\"\nargs = [\"${A}\"]\n\
                 startup_timeout_sec = 1.5\nenabled = false\nenabled_tools = [\"log\"]\n";
     let server = only(text, ConfigFormat::Codex);
@@ -91,7 +91,7 @@ fn gemini_variables_are_rewritten() {
 }
 
 #[test]
-fn each_error_names_its_server_and_the_others_stay_usable() {
+fn each_error_names_its_server_and_other_servers_stay_usable() {
     let text = r#"{"mcpServers": {
         "fine": {"command": "a", "colour": 1}, "both": {"command": "a", "url": "b"},
         "neither": {}, "number": {"command": 1}, "kind": {"type": "ws", "url": "b"},

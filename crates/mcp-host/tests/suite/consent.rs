@@ -57,7 +57,7 @@ async fn call(builder: HostBuilder) -> Result<Value, HostError> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_changed_definition_asks_again() {
+async fn a_changed_tool_definition_needs_new_consent() {
     let (folder, answers) = (Folder::new("approvals"), Answers::default());
     let path = folder.0.join("nested/approvals.json");
     let run = async |description, decision| {
@@ -98,7 +98,7 @@ async fn a_changed_definition_asks_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_definition_that_changes_while_the_user_decides_asks_again() {
+async fn a_definition_that_changes_during_the_consent_request_needs_new_consent() {
     let (killable, calls) = (Killable::default(), Arc::new(AtomicUsize::new(0)));
     let descriptions = Arc::new(Mutex::new(Vec::new()));
     let counted = Arc::clone(&calls);
@@ -195,7 +195,7 @@ async fn arguments_are_shown_before_the_call() {
 }
 
 #[tokio::test]
-async fn a_changed_command_or_url_asks_again() {
+async fn a_changed_command_or_url_needs_new_consent() {
     let (folder, answers) = (Folder::new("connect"), Answers::default());
     let path = folder.0.join("approvals.json");
     let asks = async |server: Value, decision| {
@@ -260,7 +260,7 @@ async fn a_changed_command_or_url_asks_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_was_denied_is_asked_again_after_a_restart() {
+async fn the_user_is_asked_again_about_a_denied_server_after_a_restart() {
     let (open, answer) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let (is_open, is_answered) = (Arc::clone(&open), Arc::clone(&answer));
     let config = Config::new().with_server(
@@ -292,7 +292,7 @@ async fn a_server_that_was_denied_is_asked_again_after_a_restart() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_host_without_a_person_denies_what_no_rule_allows() {
+async fn a_host_without_a_consent_handler_denies_actions_that_no_rule_allows() {
     let killable = Killable::default();
     let error = call(host(&killable, "sorts").policy(Policy::new()))
         .await
@@ -359,7 +359,7 @@ async fn decisions_and_calls_are_logged_without_secrets() {
 
 /// A rule allows every call, but the text of an untrusted server could have caused one.
 #[tokio::test(start_paused = true)]
-async fn results_of_untrusted_servers_make_destructive_calls_ask() {
+async fn after_a_result_of_an_untrusted_server_destructive_calls_need_consent() {
     let rules = r#"[{ "kind": "connect", "effect": "allow" }, { "effect": "allow" }]"#;
     let server = |tool: &'static str, annotations: Value| {
         let annotations = serde_json::from_value(annotations).unwrap();

@@ -125,7 +125,7 @@ async fn items_of_all_servers_have_unique_names_and_are_used_by_them() {
 }
 
 #[tokio::test]
-async fn lists_are_stale_without_a_connection_and_come_from_the_cache() {
+async fn lists_come_from_the_cache_and_are_marked_stale_without_a_connection() {
     let folder = Folder::new("context-cache");
     let cached = |servers: HostBuilder| servers.list_cache(ListCache::dir(&folder.0)).start();
     let host = cached(two(&Killable::default()));
@@ -201,7 +201,7 @@ fn without_prompts(request: &Value) -> Option<Value> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_that_fails_delays_and_hides_no_other() {
+async fn a_failed_list_neither_delays_nor_hides_other_lists() {
     let fails: Answer = |request| match request["method"].as_str()? {
         "prompts/list" => Some(error(-32603)),
         _ => without_prompts(request),
@@ -254,7 +254,7 @@ async fn a_read_is_repeated_when_the_connection_ends() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rules_apply_to_prompts_and_resources_and_what_a_person_chose_needs_no_consent() {
+async fn prompts_and_resources_chosen_by_the_user_need_no_consent_unless_a_rule_applies() {
     let person = Person::default();
     let rules = r#"[{ "kind": "resource", "server": "w*", "effect": "deny" },
         { "kind": "prompt", "server": "w*", "effect": "ask" }]"#;

@@ -131,7 +131,7 @@ async fn a_person_approves_each_sampling_request_and_its_result() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_denied_request_does_not_reach_the_model_and_a_denied_result_not_the_server() {
+async fn denied_sampling_requests_do_not_reach_the_model_nor_denied_results_the_server() {
     for (denied, calls_of_model) in [("samplingRequest", 0), ("samplingResult", 1)] {
         for builder in hosts(|| sampling(params("x"))) {
             let (person, calls) = (Person::default(), Arc::new(AtomicUsize::new(0)));
@@ -230,7 +230,7 @@ async fn a_sampling_flood_is_limited_per_server_and_audited_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn sampling_inside_of_sampling_is_limited() {
+async fn the_depth_of_nested_sampling_is_limited() {
     for builder in hosts(|| sampling(params("x"))) {
         let (host_of_model, depths) = (Arc::<Mutex<Option<Host>>>::default(), Arc::default());
         let (found, seen) = (

@@ -21,7 +21,7 @@ fn rooted() -> ServerBuilder {
 }
 
 #[tokio::test(start_paused = true)]
-async fn roots_exist_differ_by_server_and_are_announced() {
+async fn existing_roots_are_sent_to_each_server_and_changes_are_announced() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let folder = Folder::new(&format!("roots-{revision}"));
         let path = folder.0.canonicalize().unwrap();

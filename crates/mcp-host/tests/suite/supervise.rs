@@ -116,7 +116,7 @@ async fn call_of_killed_server(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_may_have_run_is_repeated_only_if_that_has_no_effect() {
+async fn a_call_that_may_have_run_is_repeated_only_if_its_repetition_has_no_effect() {
     let idempotent = ToolAnnotations::default().with_idempotent_hint(true);
     let (result, calls) = call_of_killed_server(true, idempotent.clone()).await;
     assert_eq!((result.unwrap().as_str(), calls), ("done", 2));
@@ -235,7 +235,7 @@ async fn a_call_waits_for_a_starting_server_up_to_its_limit() {
 }
 
 #[tokio::test]
-async fn tools_of_the_last_run_are_there_at_once() {
+async fn cached_tools_of_the_last_run_are_available_at_once() {
     let folder = Folder::new("cache");
     let start = |tool: &'static str| {
         let connector = Killable::default().connector(move |_| Some(server([tool.to_owned()])));
@@ -258,7 +258,7 @@ async fn tools_of_the_last_run_are_there_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_invalid_server_does_not_affect_the_others() {
+async fn an_invalid_server_does_not_affect_other_servers() {
     let text = r#"{ "mcpServers": {
         "token": { "url": "http://127.0.0.1:1/mcp", "headers": { "x-key": "${MISSING_KEY}" } },
         "typo": { "comand": "x" } } }"#;

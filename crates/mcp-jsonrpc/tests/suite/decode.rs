@@ -55,7 +55,7 @@ fn errors_point_at_the_member() {
 }
 
 #[test]
-fn positions_give_the_members_of_a_copied_text() {
+fn member_positions_are_valid_for_a_copy_of_the_text() {
     let cases = [
         r#"{"name":"é","arguments":{"a":[1]},"_meta":{}}"#,
         r#"{"uri":"file:///a"}"#,
@@ -102,7 +102,7 @@ fn param_members_are_the_same_with_and_without_the_index() {
 }
 
 #[test]
-fn members_walks_an_object_without_building_it() {
+fn members_iterates_over_an_object_without_building_it() {
     let text = r#" {"a":1 , "b":{"c":[1,2]},"d":"x"}"#;
     let all: Vec<_> = members(text).map(Result::unwrap).collect();
     assert_eq!(all, [("a", "1"), ("b", r#"{"c":[1,2]}"#), ("d", "\"x\"")]);

@@ -295,7 +295,7 @@ fn nested(levels: usize) -> String {
 }
 
 #[test]
-fn texts_in_texts_that_the_decoder_would_read_as_values_are_rejected() {
+fn members_with_names_that_serde_json_treats_specially_are_rejected() {
     for name in [
         "$serde_json::private::RawValue",
         r"\u0024serde_json::private::RawValue",

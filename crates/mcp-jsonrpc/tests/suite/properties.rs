@@ -42,7 +42,7 @@ proptest! {
 
     /// On arbitrary bytes it never panics, and accepts only what serde_json accepts too.
     #[test]
-    fn accepts_no_more_than_serde_json(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+    fn the_scanner_accepts_no_text_that_serde_json_rejects(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
         if parse(&bytes, &Limits::default()).is_ok() {
             prop_assert!(serde_json::from_slice::<serde_json::Value>(&bytes).is_ok());
         }
@@ -50,7 +50,7 @@ proptest! {
 
     /// The same for text made of JSON's own characters, which is accepted further.
     #[test]
-    fn accepts_no_more_than_serde_json_near_misses(
+    fn the_scanner_accepts_no_nearly_valid_text_that_serde_json_rejects(
         text in r#"\{"jsonrpc":"2.0","method":"m","params":\{"a":[\[\]{}",:0-9eE+.\\utfnrals -]{0,24}\}\}"#,
     ) {
         let ours = parse(text.as_bytes(), &Limits::default());

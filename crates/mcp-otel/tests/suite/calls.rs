@@ -153,7 +153,7 @@ async fn the_handler_of_a_task_runs_in_the_trace_of_its_call() {
 }
 
 #[tokio::test]
-async fn a_request_of_the_server_is_a_client_span_in_its_call() {
+async fn a_server_request_is_a_client_span_below_the_span_of_its_call() {
     for revision in REVISIONS {
         let records = Records::new();
         let server = server(&records).layer(records.telemetry());

@@ -314,7 +314,7 @@ mod tests {
 
     // proves: M-HDR-003, M-HDR-009, M-HDR-012, M-HDR-017, M-HDR-029, M-HDR-030, M-HDR-031
     #[test]
-    fn headers_repeat_the_arguments_of_the_body() {
+    fn headers_echo_the_arguments_of_the_body() {
         let mirrored = mirrored(json!({
             "region": {"type": "string", "x-mcp-header": "Region"},
             "limit": {"type": "integer", "x-mcp-header": "Limit"},

@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_has_nothing_of_the_message_before_and_large_memory_is_freed() {
+    fn reused_message_memory_is_empty_and_large_memory_is_freed() {
         let large = "x".repeat(MAX_KEPT_BYTES + 1);
         for (params, kept) in [("{\"a\":1}", 7), (&*large, 0)] {
             let request = Request::input("m", Some(params), Some(Revision::V2025_11_25));

@@ -275,7 +275,7 @@ mod tests {
 
     // proves: M-VER-015, M-VER-021, M-STDIO-026
     #[test]
-    fn a_client_of_one_kind_of_revisions_does_not_use_the_other() {
+    fn a_client_restricted_to_one_kind_of_revisions_does_not_use_the_other_kind() {
         let mut stateless = Probe::new([V2026_07_28], true);
         assert_eq!(stateless.first(), ProbeStep::Ask(V2026_07_28));
         let none = refusal(-32601, json!({}));

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn an_intersection_has_the_scopes_of_both() {
+    fn an_intersection_has_the_scopes_that_both_grants_have() {
         let grant = Grant::new(["read", "write"]).intersection(&Grant::new(["write", "admin"]));
         assert_eq!(grant.scopes().collect::<Vec<_>>(), ["write"]);
     }

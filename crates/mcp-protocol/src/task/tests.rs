@@ -42,7 +42,7 @@ fn result(text: &str) -> TaskOutcome {
 
 // proves: TASK-036, TASK-037, TASK-038
 #[test]
-fn a_task_works_and_waits_alternately_and_ends_once() {
+fn a_task_can_wait_for_input_repeatedly_and_ends_once() {
     let questions = json!({"k": {"method": "roots/list"}});
     let questions = questions.as_object().cloned().unwrap();
     let mut task = task("t");
@@ -59,7 +59,7 @@ fn a_task_works_and_waits_alternately_and_ends_once() {
 
 // Small objects need much more memory than text.
 #[test]
-fn the_weight_of_a_task_counts_the_description_of_its_client_as_a_tree() {
+fn the_size_of_a_task_includes_the_parsed_description_of_its_client() {
     let light = task("t").weight();
     let objects: Vec<_> = (0..200).map(|n| json!({ "a": n })).collect();
     let client = json!({ "capabilities": { "experimental": { "a": { "b": objects } } } });

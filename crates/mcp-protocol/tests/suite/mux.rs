@@ -53,7 +53,7 @@ fn a_call_receives_its_response() {
 }
 
 #[test]
-fn only_a_response_to_no_pending_request_is_discarded() {
+fn a_response_is_discarded_only_if_no_request_is_pending_for_it() {
     let mut pair = Pair::new(MuxLimits::default());
     pair.call(1, "now");
     pair.settle();
@@ -106,7 +106,7 @@ fn a_full_queue_holds_back_requests_and_drops_lossy_notifications() {
 }
 
 #[test]
-fn too_many_calls_fail_here_and_name_the_limit() {
+fn calls_beyond_the_limit_fail_locally_and_name_the_limit() {
     let mut pair = Pair::new(MuxLimits::default().with_outgoing(2));
     for key in 1..=3 {
         pair.call(key, "wait");
@@ -156,7 +156,7 @@ fn no_frame_ever_holds_a_newline() {
 }
 
 #[test]
-fn work_that_is_dropped_is_answered_all_the_same() {
+fn a_dropped_handler_is_answered_with_an_error() {
     let mut pair = Pair::new(MuxLimits::default());
     for (key, method) in [(1, "wait"), (2, "block"), (3, "wait")] {
         pair.call(key, method);

@@ -5,7 +5,7 @@ use super::{Origin, compile, complaint, fits, refusal};
 
 // proves: BASE-020, M-SCHEMA-001
 #[test]
-fn without_a_dialect_it_is_2020_12() {
+fn a_schema_without_a_dialect_uses_2020_12() {
     let schema = json!({"prefixItems": [{"type": "string"}], "items": false});
     assert!(fits(&schema, &json!(["a"])));
     assert!(!fits(&schema, &json!([1])));
@@ -14,7 +14,7 @@ fn without_a_dialect_it_is_2020_12() {
 
 // proves: BASE-022, M-SCHEMA-003
 #[test]
-fn all_of_2020_12_is_checked() {
+fn all_keywords_of_2020_12_are_checked() {
     let schema = json!({
         "$defs": {"name": {"$anchor": "name", "type": "string", "pattern": "^[a-z]+$"}},
         "type": "object",

@@ -16,14 +16,14 @@ fn doubled(levels: usize) -> Value {
 
 // proves: M-SCHEMA-014
 #[test]
-fn a_doubling_schema_is_refused_at_once() {
+fn a_schema_that_refers_to_each_next_level_twice_is_refused_when_compiled() {
     let bomb = doubled(24);
     assert!(refusal(&bomb, Origin::Foreign).contains("steps"));
     assert!(compile(&doubled(8), Origin::Foreign).is_ok());
 }
 
 #[test]
-fn a_schema_that_doubles_with_the_value_is_refused_with_a_deep_value() {
+fn a_schema_whose_cost_doubles_with_each_level_refuses_deep_values() {
     let node = json!({"$ref": "#/$defs/node"});
     let inner = json!({"properties": {"a": {"allOf": [node, node]}}});
     let schema = json!({"$defs": {"node": inner}, "allOf": [node]});
@@ -70,7 +70,7 @@ fn a_large_value_is_fine_with_a_plain_schema() {
 }
 
 #[test]
-fn circles_that_never_descend_are_refused() {
+fn reference_cycles_that_never_descend_into_the_value_are_refused() {
     for schema in [
         json!({"$ref": "#"}),
         json!({"allOf": [{"anyOf": [{"$ref": "#"}]}]}),
@@ -82,7 +82,7 @@ fn circles_that_never_descend_are_refused() {
 
 // proves: M-SCHEMA-009, M-SCHEMA-011, M-SCHEMA-013, M-SCHEMA-014, M-TOOL-044
 #[test]
-fn schemas_of_peers_are_bounded() {
+fn the_size_of_schemas_of_peers_is_limited() {
     let mut deep = json!({});
     for _ in 0..80 {
         deep = json!({ "items": deep });
@@ -112,7 +112,7 @@ fn schemas_of_peers_are_bounded() {
 }
 
 #[test]
-fn a_long_row_of_schemas_and_a_deep_value_stay_on_a_small_stack() {
+fn long_reference_chains_and_deep_values_do_not_overflow_a_small_stack() {
     let mut defs = serde_json::Map::new();
     for level in 0..30 {
         let next = json!({"$ref": format!("#/$defs/l{}", level + 1)});

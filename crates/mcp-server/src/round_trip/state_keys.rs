@@ -244,7 +244,7 @@ mod tests {
 
     // proves: M-MRTR-011, M-MRTR-012, M-MRTR-013, M-MRTR-014, M-MRTR-016, M-MRTR-017, M-MRTR-018, M-ELIC-025
     #[test]
-    fn a_state_opens_under_its_keys_for_its_call_and_in_its_time_only() {
+    fn a_state_is_decrypted_only_with_its_keys_for_its_call_within_its_lifetime() {
         let keys = StateKeys::new(KEY);
         let sealed = keys.encrypt(b"state", b"call").unwrap();
         assert_eq!(keys.decrypt(&sealed, b"call").unwrap(), b"state");

@@ -186,7 +186,7 @@ fn keywords_unknown_to_hosts_are_replaced() {
 
 // proves: TOOL-014, M-TOOL-015
 #[test]
-fn the_schema_of_no_parameters_is_explicit() {
+fn a_tool_without_parameters_has_a_schema_with_empty_properties() {
     #[derive(Deserialize, JsonSchema)]
     struct Nothing {}
     assert_eq!(
@@ -231,7 +231,7 @@ fn a_union_at_the_root_becomes_one_object() {
 }
 
 #[test]
-fn recursion_keeps_its_definition_and_nothing_else_has_one() {
+fn only_recursive_types_keep_a_definition() {
     let tree = input_json::<Tree>();
     assert_eq!(tree["properties"]["kids"]["items"], json!({"$ref": "#"}));
     assert_eq!(tree["properties"]["next"], json!({"$ref": "#"}));
@@ -279,7 +279,7 @@ fn arguments_are_an_object() {
 
 // proves: TOOL-032, M-TOOL-017
 #[test]
-fn output_is_an_object_or_becomes_one() {
+fn output_that_is_not_an_object_is_wrapped_in_an_object() {
     let (schema, wrapped) = output_json::<Inner>();
     assert!(wrapped.is_none() && schema["type"] == "object");
 
@@ -308,7 +308,7 @@ fn output_is_an_object_or_becomes_one() {
 }
 
 #[test]
-fn a_schema_inside_another_means_what_it_meant() {
+fn a_wrapped_schema_keeps_its_meaning() {
     let list = json!({
         "$schema": "http://json-schema.org/draft-07/schema#",
         "type": "array",
@@ -481,7 +481,7 @@ fn two_flattened_enums_are_both_advertised() {
 }
 
 #[test]
-fn a_flattened_union_that_may_be_absent_can_be_arguments() {
+fn an_optional_flattened_union_can_be_arguments() {
     #[derive(Deserialize, JsonSchema)]
     #[serde(untagged)]
     enum Target {

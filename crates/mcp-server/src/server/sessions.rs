@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn closed_sessions_are_removed_one_by_one_and_dropped_ones_in_bulk() {
+    fn closed_sessions_are_removed_at_once_and_dropped_sessions_in_bulk() {
         let mut sessions = Sessions::default();
         let open: Vec<Arc<usize>> = (0..10).map(Arc::new).collect();
         for session in &open {

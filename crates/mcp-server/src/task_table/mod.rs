@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_kept_of_a_refused_task() {
+    fn a_refused_task_leaves_no_state() {
         let tasks = tasks();
         for options in [
             TaskOptions::new().with_max_running(0),

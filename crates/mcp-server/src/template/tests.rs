@@ -134,7 +134,7 @@ const EXAMPLES: &[(&str, &str)] = &[
 
 // proves: RES-008, M-RES-009
 #[test]
-fn the_examples_of_the_rfc_expand() {
+fn the_expansion_examples_of_the_rfc_are_correct() {
     let values = examples();
     for (template, expected) in EXAMPLES {
         let values = values.as_object().unwrap();
@@ -271,7 +271,7 @@ fn equal_spellings_of_a_uri_match() {
 }
 
 #[test]
-fn uris_that_do_not_fit_do_not_match() {
+fn uris_of_another_shape_do_not_match_the_template() {
     for (template, uri) in [
         ("note://{name}", "note://"),
         // Without the second value of `a`, no values of the variables give this URI.
@@ -390,7 +390,7 @@ fn matching_inverts_expansion() {
 
 /// Text with escapes before a colon is not a scheme, so its case matters.
 #[test]
-fn escapes_before_the_first_colon_keep_their_capitals() {
+fn text_with_escapes_before_a_colon_keeps_its_case() {
     let template = UriTemplate::parse("{a}é:{b}").unwrap();
     let values = template.matches("x:é:y").unwrap();
     let expanded = template.expand(&values);

@@ -45,7 +45,7 @@ fn shown(numbers: &Numbers) -> String {
 }
 
 #[test]
-fn prompts_read_numbers_by_type_however_it_is_spelled() {
+fn prompts_read_numbers_by_schema_and_not_by_the_name_of_the_type() {
     let prompt = Prompt::new("p", |Args(numbers): Args<Numbers>| shown(&numbers));
     let client = TestClient::new(Server::builder("s", "1").prompt(prompt));
     let get = |arguments| {

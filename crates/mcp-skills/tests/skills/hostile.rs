@@ -74,7 +74,7 @@ async fn a_wrong_digest_is_refused() {
 }
 
 #[tokio::test]
-async fn a_grown_or_shrunk_file_is_refused() {
+async fn a_file_whose_size_differs_from_its_entry_is_refused() {
     for text in [
         &format!("{REVIEW}More"),
         "---\nname: review\ndescription: Reviews code\n---\n",
@@ -148,7 +148,7 @@ async fn files_outside_of_the_manifest_are_not_requested() {
 }
 
 #[tokio::test]
-async fn a_skill_that_names_another_server_reads_only_from_its_own() {
+async fn a_skill_with_the_uri_of_another_server_is_read_only_from_its_own_server() {
     // The digests are those of another server, whose skill the user approved.
     let (trusted, _, reads) = counted(entry(), REVIEW, "1. Tests?\n").await;
     let error = refused(entry(), "Not the text of the trusted server").await;
@@ -368,7 +368,7 @@ fn symbolic_links_are_refused() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_that_is_replaced_while_it_is_read_leads_nowhere() {
+fn a_file_replaced_by_a_link_during_a_read_does_not_lead_out_of_the_folder() {
     use std::fs;
     use std::os::unix::fs::symlink;
     use std::sync::atomic::AtomicBool;

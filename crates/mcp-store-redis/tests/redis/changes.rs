@@ -54,7 +54,7 @@ fn resource(uri: &str) -> Change {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn changes_reach_all_processes_also_after_a_disconnection() {
+async fn changes_reach_all_processes_even_after_a_lost_connection() {
     let Some(mut redis) = Redis::start("changes", APPEND_ONLY).await else {
         return;
     };

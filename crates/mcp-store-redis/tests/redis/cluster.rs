@@ -61,7 +61,7 @@ impl Cluster {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_contracts_are_kept_in_a_cluster() {
+async fn the_stores_fulfil_their_contracts_in_a_cluster() {
     let Some(cluster) = Cluster::start("contracts").await else {
         return;
     };

@@ -134,7 +134,7 @@ async fn after_a_restart_with_a_file_sessions_continue_at_each_endpoint() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn after_a_restart_without_a_file_sessions_are_unknown_and_new_ones_begin() {
+async fn after_a_redis_restart_without_persistence_clients_open_new_sessions() {
     let Some(mut redis) = Redis::start("http-memory", &[]).await else {
         return;
     };

@@ -43,7 +43,7 @@ impl Relay {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_connection_that_was_lost_without_a_sign_is_replaced() {
+async fn a_connection_that_was_lost_without_an_error_is_replaced() {
     let Some(redis) = Redis::start("silence", &[]).await else {
         return;
     };

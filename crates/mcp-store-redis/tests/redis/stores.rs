@@ -101,7 +101,7 @@ pub(crate) async fn renewed(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_contract_is_kept() {
+async fn the_store_fulfils_the_contract_of_its_trait() {
     let Some(redis) = Redis::start("contract", &[]).await else {
         return;
     };
@@ -162,7 +162,7 @@ async fn old_and_long_events_are_not_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn events_that_redis_does_not_store_fail_and_later_ones_do_not_hide_it() {
+async fn an_event_that_redis_does_not_store_is_reported_despite_later_events() {
     let Some(mut redis) = Redis::start("lost", &[]).await else {
         return;
     };

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limited_number_of_unused_blocks_is_kept_and_used_again() {
+    fn unused_blocks_are_reused_up_to_a_limit() {
         let blocks: Vec<Block> = (0..MAX_UNUSED + 3)
             .map(|_| Block::copy(&[7; BLOCK]))
             .collect();

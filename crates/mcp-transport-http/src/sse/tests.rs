@@ -245,14 +245,14 @@ fn an_event_without_data_is_not_a_message_but_sets_the_id() {
 }
 
 #[test]
-fn an_empty_id_differs_from_a_missing_one() {
+fn an_empty_event_id_differs_from_a_missing_event_id() {
     let events = one(b"id\ndata: a\n\ndata: b\n\n");
     assert_eq!(events[0].id.as_deref(), Some(&b""[..]));
     assert_eq!(events[1].id, None);
 }
 
 #[test]
-fn retry_of_an_incomplete_event_counts() {
+fn the_retry_field_of_an_incomplete_event_is_used() {
     let mut decoder = Decoder::new(LIMIT, 256);
     let mut input = &b"id: 9\nretry: 20\n"[..];
     assert_eq!(decoder.next(&mut input).unwrap(), None);
@@ -260,7 +260,7 @@ fn retry_of_an_incomplete_event_counts() {
 }
 
 #[test]
-fn an_event_at_the_limit_passes_and_one_above_it_does_not() {
+fn an_event_of_the_maximum_size_is_accepted_and_a_larger_event_is_rejected() {
     for limit in [0, 1, 7, 600] {
         let data = vec![b'x'; limit];
         let fits = [b"data: ", &*data, b"\n\n"].concat();

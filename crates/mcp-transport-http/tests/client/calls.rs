@@ -231,7 +231,7 @@ async fn a_call_can_be_dropped_outside_of_the_runtime() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_call_waits_for_another() {
+async fn a_call_does_not_wait_for_other_calls() {
     let mut pair = Pair::open(quiet()).await;
     let slow = pair.call(method::TOOLS_CALL);
     let slow_seen = pair.server.expect(method::TOOLS_CALL).await;
@@ -246,7 +246,7 @@ async fn no_call_waits_for_another() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn too_many_calls_at_once_fail_here() {
+async fn calls_beyond_the_concurrency_limit_fail_locally() {
     let limits = MuxLimits::default().with_outgoing(2);
     let mut pair = Pair::open(quiet().with_limits(limits)).await;
     let calls = [pair.call(method::TOOLS_LIST), pair.call(method::TOOLS_LIST)];

@@ -201,7 +201,7 @@ async fn an_unreachable_server_fails_only_that_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_404_without_a_session_is_a_wrong_url() {
+async fn a_404_without_a_session_is_reported_as_a_wrong_url() {
     let mut pair = Pair::new(quiet()).await;
     let opening = spawn(pair.link.request(method::INITIALIZE, Some(initialize())));
     pair.server.expect(method::INITIALIZE).await.status(404);
@@ -259,7 +259,7 @@ async fn https_without_tls_names_the_feature() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_client_requests_identity_and_ignores_the_content_encoding() {
+async fn the_client_requests_no_compression_and_ignores_unknown_content_encodings() {
     let mut pair = Pair::open(quiet()).await;
     let headers = pair.headers_of(method::PING).await;
     assert_eq!(headers["accept-encoding"], "identity");

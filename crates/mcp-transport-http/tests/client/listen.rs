@@ -138,7 +138,7 @@ async fn listening_pauses_until_a_call_reaches_the_server() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rejection_ends_only_the_listening() {
+async fn a_rejected_get_stream_ends_only_listening() {
     for status in [400, 401, 403, 404, 500, 501, 200] {
         let pair = Pair::new(quiet_but_listening()).await;
         // Without a session, a 404 is an ordinary rejection.

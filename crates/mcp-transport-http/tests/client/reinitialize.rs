@@ -389,7 +389,7 @@ async fn closing_does_not_wait_for_a_new_session() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_incomplete_new_session_is_ended_too() {
+async fn a_new_session_that_is_not_complete_is_ended_at_the_server() {
     let mut pair = Pair::open(quiet()).await;
     let call = pair.call(method::TOOLS_LIST);
     pair.server.expect(method::TOOLS_LIST).await.status(404);

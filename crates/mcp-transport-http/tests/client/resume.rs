@@ -136,7 +136,7 @@ async fn resume_attempts_without_progress_end_in_an_error() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn resume_attempts_with_progress_are_limited_too() {
+async fn resume_attempts_with_progress_are_limited() {
     let mut pair = Pair::open(quiet().with_max_reconnects(3).with_max_total_reconnects(20)).await;
     let (call, _, stream) = streaming!(pair, method::TOOLS_CALL, "retry: 0\nid: 0\ndata:\n\n");
     drop(stream);

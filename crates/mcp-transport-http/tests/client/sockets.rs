@@ -304,7 +304,7 @@ async fn a_connection_closed_between_calls_is_replaced() {
 }
 
 #[tokio::test]
-async fn a_connection_that_breaks_before_during_or_after_the_answer() {
+async fn a_connection_that_breaks_before_the_end_of_a_response_fails_its_call() {
     let whole = json_response("", &json!({"jsonrpc": "2.0", "id": 1, "result": {}}));
     let head = whole.windows(4).position(|w| w == b"\r\n\r\n").unwrap() + 4;
     for at in [0, 9, head, head + 5, whole.len() - 1] {

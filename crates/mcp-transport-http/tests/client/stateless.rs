@@ -29,7 +29,7 @@ fn tool(pair: &Pair) -> Calling {
 
 // proves: M-HTTP-010, M-HTTP-032, M-HTTP-041
 #[tokio::test(start_paused = true)]
-async fn a_stateless_request_has_its_own_headers_beside_a_session() {
+async fn stateless_requests_and_sessions_have_different_headers() {
     let mut pair = Pair::open(quiet_but_listening()).await;
     pair.server.expect_get().await.status(405);
     let calling = tool(&pair);

@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tail_is_short_whatever_comes() {
+    fn the_kept_stderr_lines_have_a_limited_size() {
         let mut tail = Tail::new(None, Stderr::Capture, 2, 5);
         for chunk in ["one\ntw", "o\r\n\nthr", "ee is long", "er\nfour"] {
             tail.take(chunk.as_bytes());

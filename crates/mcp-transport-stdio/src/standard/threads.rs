@@ -140,7 +140,7 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     #[tokio::test]
-    async fn blocking_streams_are_carried_whole() {
+    async fn blocking_streams_deliver_every_byte() {
         let (source, sink) = io::pipe().unwrap();
         let mut writer = ThreadWriter::new(sink).unwrap();
         let mut reader = ThreadReader::new(source).unwrap();

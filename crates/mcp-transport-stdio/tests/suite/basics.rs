@@ -7,7 +7,7 @@ use crate::support::{call, open, soon, tool};
 
 // proves: CUST-001, CUST-003
 #[tokio::test]
-async fn a_session_in_memory() {
+async fn a_session_works_over_pipes_in_memory() {
     let connection = open(in_memory(Fixture)).await;
     for name in ["echo", "later", "think"] {
         assert_eq!(
@@ -34,7 +34,7 @@ async fn a_large_answer_passes_small_pipes() {
 }
 
 #[tokio::test]
-async fn both_ends_of_a_duplex() {
+async fn a_duplex_connects_a_client_and_a_server() {
     let (client, server) = duplex(1 << 10);
     let serving = tokio::spawn(server.serve(Fixture));
     let connection = open(client).await;

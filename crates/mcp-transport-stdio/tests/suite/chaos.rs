@@ -144,7 +144,7 @@ async fn serve(script: &[u8], end: Break, room: usize, seed: u64) -> Vec<u8> {
 
 // proves: CUST-002
 #[tokio::test(start_paused = true)]
-async fn a_whole_session_in_pieces() {
+async fn a_session_works_if_every_read_and_write_is_short() {
     for seed in 1..50 {
         let output = serve(session().as_bytes(), Break::Eof, usize::MAX, seed * 7919).await;
         let frames = frames(&output);
@@ -174,7 +174,7 @@ async fn the_client_may_disconnect_at_any_byte() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_client_stops_reading_anywhere() {
+async fn the_client_may_stop_reading_at_any_byte() {
     let session = session();
     let whole = serve(session.as_bytes(), Break::Eof, usize::MAX, 1).await;
     for room in 0..whole.len() {
@@ -223,7 +223,7 @@ async fn the_server_may_disconnect_at_any_byte() {
 
 /// The same streams on the client's side.
 #[tokio::test(start_paused = true)]
-async fn a_client_on_streams_of_chaos() {
+async fn a_client_works_on_streams_with_random_interruptions() {
     for seed in 1..20 {
         let written = Arc::<Mutex<Vec<u8>>>::default();
         let reader = Script {

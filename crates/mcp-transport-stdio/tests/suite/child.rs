@@ -42,7 +42,7 @@ fn rest(lines: &mut mpsc::Receiver<String>) -> Vec<String> {
 
 // proves: STDIO-001, STDIO-002, LIFE-021
 #[tokio::test]
-async fn a_session_with_a_child() {
+async fn a_session_works_with_a_child_process() {
     let connection = open(ChildProcess::new(program("echo"))).await;
     assert_eq!(tool(&*connection, "echo", "hi").await.unwrap(), "hi");
     soon(connection.close()).await.unwrap();
@@ -98,7 +98,7 @@ async fn a_dead_child_fails_its_calls_with_its_last_stderr_lines() {
 }
 
 #[tokio::test]
-async fn a_closed_connection_has_the_output_that_is_no_message() {
+async fn the_error_of_a_closed_connection_quotes_output_that_is_not_a_message() {
     let (child, _lines) = script(
         "echo hello; echo world; echo oops >&2; read line
          echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}'; cat >/dev/null",
@@ -166,7 +166,7 @@ async fn processes_started_by_the_child_end_with_it() {
 }
 
 #[tokio::test]
-async fn stdout_without_a_process_is_an_end_too() {
+async fn a_closed_stdout_ends_the_session_although_the_child_runs() {
     let (child, mut lines) = script("echo $$ >&2; exec >&-; trap 'exit 0' TERM; read x; read y");
     let connection = connect(child).await;
     let leader = pid(&mut lines).await;

@@ -71,7 +71,7 @@ impl AsyncWrite for Sink {
 }
 
 #[tokio::test]
-async fn an_endless_stream_of_requests() {
+async fn an_endless_stream_of_requests_does_not_block_other_tasks() {
     let counts = Arc::<Counts>::default();
     let reader = Endless {
         counts: Arc::clone(&counts),

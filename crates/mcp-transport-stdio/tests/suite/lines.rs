@@ -75,7 +75,7 @@ fn framed(input: &[u8], limit: usize, chunk: usize) -> Vec<Got> {
 }
 
 #[test]
-fn every_chunking_of_a_tricky_stream() {
+fn a_stream_is_split_into_the_same_lines_for_every_chunking() {
     let input = b"{}\r\n\n \r\n\xff\xfe\rx\r\r\n12345\r\n123456\r\n123456\n1234567\r\n\r\n12345\r";
     let expected = naive(input, 5);
     assert_eq!(
@@ -103,7 +103,7 @@ fn every_chunking_of_a_tricky_stream() {
 
 proptest! {
     #[test]
-    fn equals_the_naive_splitter(
+    fn lines_are_split_as_by_a_simple_splitter(
         input in proptest::collection::vec(
             prop_oneof![3 => Just(b'\n'), 2 => Just(b'\r'), 2 => Just(b' '), 6 => any::<u8>()],
             0..300,
@@ -117,7 +117,7 @@ proptest! {
 
     /// Lines around the sizes at which the buffer grows, shrinks and is compacted.
     #[test]
-    fn equals_the_naive_splitter_at_the_size_of_its_buffer(
+    fn lines_of_the_size_of_the_buffer_are_split_as_by_a_simple_splitter(
         sizes in proptest::collection::vec(
             prop_oneof![0_usize..200, 65_000_usize..66_000, 100_000_usize..300_000],
             1..12,
@@ -174,7 +174,7 @@ fn a_gibibyte_without_a_newline_takes_no_memory() {
 }
 
 #[test]
-fn a_large_buffer_is_given_back() {
+fn a_large_buffer_is_freed_after_use() {
     let mut lines = Lines::new(4 << 20);
     let mut line = vec![b'x'; 3 << 20];
     line.push(b'\n');

@@ -82,7 +82,7 @@ fn text_that_is_printed_before_serving_goes_to_stderr() {
 }
 
 #[test]
-fn without_the_guard_what_is_printed_is_in_the_session() {
+fn without_the_guard_printed_text_reaches_the_client() {
     let mut server = start(&["--without-guard"], Stdio::piped(), Stdio::piped());
     let mut stdin = server.stdin.take().unwrap();
     let input = handshake() + &tool_request(2, "print", "hello");
@@ -127,7 +127,7 @@ fn the_program_exits_within_a_second_of_the_end_of_stdin() {
 
 /// Hosts that use libuv pass socket pairs instead of pipes.
 #[test]
-fn sockets_for_stdin_and_stdout() {
+fn stdin_and_stdout_can_be_sockets() {
     let (mut ours, theirs) = UnixStream::pair().unwrap();
     let theirs = OwnedFd::from(theirs);
     let kept = theirs.try_clone().unwrap();
@@ -177,7 +177,7 @@ fn pipes_stay_blocking_for_processes_that_share_them() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn files_for_stdin_and_stdout() {
+fn stdin_and_stdout_can_be_files() {
     let file = || {
         let flags = rustix::fs::MemfdFlags::CLOEXEC;
         File::from(rustix::fs::memfd_create("session", flags).unwrap())
@@ -194,7 +194,7 @@ fn files_for_stdin_and_stdout() {
 }
 
 #[test]
-fn a_client_that_closes_both_ends_is_no_error() {
+fn serving_ends_without_an_error_if_the_client_closes_both_ends() {
     let mut server = start(&[], Stdio::piped(), Stdio::piped());
     drop(server.stdout.take());
     let mut stdin = server.stdin.take().unwrap();
@@ -220,7 +220,7 @@ fn stdin_is_served_once_at_a_time() {
 /// A named pipe whose writer has closed it before the server opens it.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_named_pipe_for_stdin() {
+fn stdin_can_be_a_named_pipe() {
     use rustix::fs::{CWD, FileType, Mode, OFlags, fcntl_setfl, mknodat, open};
 
     let path = std::env::temp_dir().join(format!("mcp-test-fifo-{}", std::process::id()));

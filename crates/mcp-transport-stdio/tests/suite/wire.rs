@@ -155,7 +155,7 @@ async fn handlers_are_cancelled_after_the_shutdown_timeout() {
 /// A handler that waits for a response of the client fails at once at the end of the input. Other
 /// handlers get the shutdown timeout.
 #[tokio::test(start_paused = true)]
-async fn a_question_at_the_end_fails_at_once() {
+async fn a_server_request_fails_at_once_after_the_end_of_the_input() {
     let started = tokio::time::Instant::now();
     let input = handshake() + &tool_request(2, "ask", "") + &tool_request(3, "later", "a");
     let frames = serve(input.as_bytes(), StdioOptions::for_server()).await;
@@ -169,7 +169,7 @@ async fn a_question_at_the_end_fails_at_once() {
 }
 
 #[tokio::test]
-async fn a_panic_is_answered_and_survived() {
+async fn a_panic_of_a_handler_is_answered_and_the_session_continues() {
     let input = handshake() + &tool_request(2, "panic", "") + &tool_request(3, "echo", "a");
     let frames = serve(input.as_bytes(), StdioOptions::for_server()).await;
     assert_eq!(frames[1]["error"]["code"], -32603);
@@ -270,7 +270,7 @@ async fn no_answer_is_lost_between_threads() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_dropped_hangs_up() {
+async fn a_dropped_server_closes_its_connection() {
     let (mut theirs, server_reads) = duplex(1 << 16);
     let (server_writes, mut ours) = duplex(1 << 16);
     let serving = tokio::spawn(serve_io(Fixture, server_reads, server_writes));

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn results_are_written_as_serialising_would() {
+    fn results_are_written_as_serde_writes_them() {
         let samples = [
             r#"{"content":[]}"#,
             r#"{"content":[{"type":"text","text":"a\"b\n\u0001\\ é🎉"}],"isError":true}"#,

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn children_belong_to_the_family() {
+    fn memory_of_child_processes_is_counted() {
         let mut child = std::process::Command::new("sleep")
             .arg("60")
             .spawn()

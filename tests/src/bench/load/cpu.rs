@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_account_of_the_scheduler_is_read() {
+    fn the_cpu_time_of_the_scheduler_is_read() {
         assert_eq!(ran("123456789 4567 89\n"), Some(123_456_789));
         assert_eq!(ran(""), None);
         assert!(cpu(std::process::id()).is_ok());

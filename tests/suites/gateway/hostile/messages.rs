@@ -106,7 +106,7 @@ async fn notifications_to_a_server_that_does_not_read_are_bounded() {
 
 /// The pipe to a program keeps the bytes of a cancelled request until they are written.
 #[tokio::test]
-async fn cancelled_calls_to_servers_that_do_not_read_are_charged() {
+async fn cancelled_calls_count_as_queued_while_the_server_does_not_read() {
     const SESSIONS: usize = 16;
     let (settings, mut servers) = Scripted::upstream();
     let (proxy, _shared) = servers.proxy(settings).await;

@@ -404,7 +404,7 @@ async fn a_late_server_request_reaches_no_other_address() {
 
 /// Sessions that begin together wait for a connection instead of failing.
 #[tokio::test]
-async fn sessions_of_one_address_that_begin_together_are_all_served() {
+async fn concurrent_new_sessions_of_one_address_are_all_served() {
     let server = Server::builder("one", "1").tool(Tool::new("one", async || "1"));
     let settings = upstream(server, false).max_connections_per_client(4);
     let endpoint = Endpoint::new(Proxy::connect(settings).await.unwrap()).unwrap();

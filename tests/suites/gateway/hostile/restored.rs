@@ -152,7 +152,7 @@ async fn session(endpoint: &Endpoint, address: &str) -> mcp_tests::http::Peer {
 
 /// Previously, each call of a client could cause a thousand subscriptions if the server ended after each call.
 #[tokio::test(start_paused = true)]
-async fn subscriptions_that_are_lost_again_and_again_are_made_later_each_time() {
+async fn repeatedly_lost_subscriptions_are_restored_with_growing_delays() {
     let mut watching = WatchingSession::of(&["notes://a"], 16).await;
     let mut waits = Vec::new();
     for _ in 0..4 {
@@ -170,7 +170,7 @@ async fn subscriptions_that_are_lost_again_and_again_are_made_later_each_time() 
 
 /// Previously, the client did not notice that a subscription was refused, and one without a response prevented all others.
 #[tokio::test(start_paused = true)]
-async fn a_session_is_notified_of_resources_that_its_next_connection_does_not_watch() {
+async fn a_session_is_notified_of_resources_that_are_not_watched_after_a_reconnection() {
     let mut watching = WatchingSession::of(&["notes://a", "notes://b", "notes://c"], 16).await;
     watching.reconnect(3).await;
     for _ in 0..3 {
@@ -190,7 +190,7 @@ async fn a_session_is_notified_of_resources_that_its_next_connection_does_not_wa
 
 /// Previously, connections of crashed programs counted as open, and live connections were closed instead.
 #[tokio::test]
-async fn an_ended_connection_makes_room_before_a_live_one() {
+async fn an_ended_connection_is_replaced_before_a_live_connection() {
     // The shared connection is closed for that of a session.
     let mut watching = WatchingSession::of(&["notes://a"], 2).await;
     let live = session(&watching.endpoint, "10.0.0.2:1").await;
@@ -212,7 +212,7 @@ async fn serves(client: &mcp_tests::http::Peer, server: &mut PipeEnd) {
 
 /// Previously, only ended connections of sessions made room.
 #[tokio::test]
-async fn an_ended_shared_connection_makes_room_before_a_live_one() {
+async fn an_ended_shared_connection_is_replaced_before_a_live_connection() {
     let (settings, mut servers) = Scripted::upstream();
     let building = Gateway::builder().mount("notes", settings.max_connections(2));
     let building = tokio::spawn(building.build());
@@ -277,7 +277,7 @@ async fn a_subscription_that_ends_before_it_is_restored_is_not_made_again() {
 
 /// Previously, subscriptions without a response kept the connection in use for up to a minute.
 #[tokio::test(start_paused = true)]
-async fn a_connection_with_unanswered_subscriptions_makes_room_for_another_one() {
+async fn a_connection_with_unanswered_subscriptions_can_be_closed_to_make_room() {
     let mut watching = WatchingSession::of(&["notes://a"], 1).await;
     watching.reconnect(1).await;
     watching.own.expect("resources/subscribe").await;

@@ -19,7 +19,7 @@ async fn watched(
 
 /// A server limits the URIs of one subscription to 64 KiB, so the gateway must not put those of all clients into one.
 #[tokio::test]
-async fn the_resources_of_one_client_leave_others_their_subscriptions() {
+async fn the_resources_of_one_client_do_not_use_up_subscriptions_of_other_clients() {
     let proxy = Proxy::connect(upstream(files(), true)).await.unwrap();
     let endpoint = Endpoint::new(proxy).unwrap();
     let (first, other) = (at(&endpoint, "10.0.0.1:1"), at(&endpoint, "10.0.0.2:1"));
@@ -103,7 +103,7 @@ async fn a_removed_server_ends_although_a_client_watches_its_resources() {
 }
 
 #[tokio::test]
-async fn the_subscriptions_of_a_replaced_server_move_to_the_new_one() {
+async fn subscriptions_move_from_a_replaced_server_to_the_new_server() {
     let (settings, mut servers) = Scripted::upstream();
     let building = tokio::spawn(Gateway::builder().mount("notes", settings).build());
     let mut old = with_resource(&mut servers, "notes://a").await;

@@ -368,7 +368,7 @@ fn a_rule_that_restricts_ignores_folded_case_and_spaces() {
 
 /// Previously, all other clients waited while rules were applied to a long list.
 #[tokio::test]
-async fn others_are_served_while_rules_are_applied_to_a_long_list() {
+async fn other_requests_are_served_while_rules_are_applied_to_a_long_list() {
     let uri = |number| format!("notes://pub/{}{number}", "a/b".repeat(300));
     let uris: Vec<_> = (0..400).map(uri).collect();
     let mut listing = Listing::of(denying("notes://secret/*"), &uris, json!([])).await;

@@ -46,7 +46,7 @@ async fn give_up(client: &StatelessPeer, id: u32) {
 
 // proves: M-HTTP-028, M-HTTP-029, M-CANC-004
 #[tokio::test(start_paused = true)]
-async fn a_disconnect_before_the_response_cancels() {
+async fn a_disconnect_before_the_response_cancels_the_call() {
     let (probe, dropped) = stuck(false, false);
     let endpoint = probe
         .endpoint_with(ServerOptions::new().with_request_limits(|limits| limits.max_in_flight = 1));
@@ -64,7 +64,7 @@ async fn a_disconnect_before_the_response_cancels() {
 
 // proves: M-HTTP-028, M-HTTP-029, M-HTTP-030, M-CANC-004, M-CANC-013
 #[tokio::test(start_paused = true)]
-async fn a_disconnect_during_a_stream_cancels() {
+async fn a_disconnect_during_a_stream_cancels_the_call() {
     let (probe, dropped) = stuck(true, false);
     let endpoint = probe
         .endpoint_with(ServerOptions::new().with_request_limits(|limits| limits.max_in_flight = 1));
@@ -163,7 +163,7 @@ async fn subscriptions_outlive_the_deadline() {
 
 // A handler that declares it only while it runs.
 #[tokio::test(start_paused = true)]
-async fn a_deadline_may_be_lifted_late() {
+async fn a_handler_can_remove_its_deadline_after_it_started() {
     let mut probe = Probe::new(|cx| {
         Reply::Pending(Box::pin(async move {
             // sleep: the clock is paused

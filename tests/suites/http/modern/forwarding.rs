@@ -128,7 +128,7 @@ async fn the_handler_responds_if_the_other_endpoint_cannot_be_reached() {
 }
 
 #[tokio::test]
-async fn a_request_whose_endpoint_ends_may_have_run() {
+async fn the_error_for_a_lost_endpoint_says_that_the_request_may_have_run() {
     const HEAD: &str =
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
     for response in ["", HEAD] {

@@ -79,7 +79,7 @@ fn region() -> Probe {
 
 // proves: M-META-005, M-HTTP-002, M-HTTP-003, M-HTTP-033, M-HTTP-034, M-HTTP-035, M-HTTP-043, M-HTTP-044, M-HTTP-045, M-HTTP-046
 #[tokio::test]
-async fn the_first_of_two_faults_is_reported() {
+async fn the_first_of_two_invalid_properties_of_a_request_is_reported() {
     let probe = region();
     let runs = std::sync::Arc::clone(&probe.runs);
     let endpoint = probe.endpoint();
@@ -146,7 +146,7 @@ async fn names_of_metadata_may_have_escapes() {
 
 // proves: M-HTTP-034
 #[tokio::test]
-async fn a_revision_that_is_not_served_is_answered_with_those_that_are() {
+async fn the_error_for_an_unsupported_revision_lists_the_supported_revisions() {
     let endpoint = Probe::ready().endpoint();
     let client = StatelessPeer::new(&endpoint).with_meta(PROTOCOL_VERSION_KEY, "1900-01-01");
     let reply = client.tool(5, "go", json!({})).await;
@@ -164,7 +164,7 @@ async fn a_revision_that_is_not_served_is_answered_with_those_that_are() {
 
 // proves: M-ERR-011, M-XPORT-003, M-HTTP-041, M-HTTP-042, M-HTTP-043, M-HTTP-047, M-HDR-020, M-HDR-021
 #[tokio::test]
-async fn standard_headers_repeat_the_body_exactly() {
+async fn standard_headers_must_echo_the_body_exactly() {
     let endpoint = Probe::ready().endpoint();
     let client = StatelessPeer::new(&endpoint);
     let params = json!({"name": "go", "arguments": {}});

@@ -233,7 +233,7 @@ async fn a_full_endpoint_does_not_claim_a_session() {
 
 /// As if the nodes of some sessions were away, or the store had no room for their changes.
 #[tokio::test(start_paused = true)]
-async fn sessions_that_cannot_be_stored_do_not_end_the_renewals_of_others() {
+async fn sessions_that_cannot_be_stored_do_not_prevent_the_renewal_of_other_sessions() {
     const SESSIONS: usize = 32;
     for mode in [Mode::IsFull, Mode::HangsAtUpdates] {
         let (gate, store) = (Gate::new(), Switchable::new());

@@ -141,7 +141,7 @@ const LOST: &str = "the server process that ran this request has ended";
 
 /// Previously, each call of a session failed after ten seconds as long as its endpoint hung.
 #[tokio::test(start_paused = true)]
-async fn a_session_whose_endpoint_hangs_continues_at_another_one() {
+async fn a_session_whose_endpoint_hangs_continues_at_another_endpoint() {
     let cluster = Cluster::new();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (_, hanging) = cluster.node(listener.local_addr().unwrap());
@@ -312,7 +312,7 @@ async fn a_response_reaches_the_call_at_another_endpoint() {
 }
 
 #[tokio::test]
-async fn an_unreachable_endpoint_loses_its_sessions_to_the_next_one() {
+async fn another_endpoint_claims_the_sessions_of_an_unreachable_endpoint() {
     let cluster = Cluster::new();
     let (_, one) = cluster.unreachable().await;
     let (two, three) = (cluster.served().await, cluster.served().await);
@@ -369,7 +369,7 @@ async fn a_session_of_a_lost_endpoint_continues_while_the_store_is_full() {
 }
 
 #[tokio::test]
-async fn an_endpoint_that_is_shutting_down_loses_its_sessions_to_the_next_one() {
+async fn another_endpoint_claims_the_sessions_of_an_endpoint_that_is_shutting_down() {
     let cluster = Cluster::new();
     let (one, two) = (cluster.served().await, cluster.served().await);
     let peer = Peer::open(&one).await;
@@ -555,7 +555,7 @@ async fn one_client_resumes_a_limited_number_of_calls_of_a_lost_endpoint_at_once
 
 /// Previously, each of them was charged for its replay as long as it was open.
 #[tokio::test]
-async fn streams_that_continue_those_of_a_lost_endpoint_take_no_more_memory_than_others() {
+async fn resumed_streams_of_a_lost_endpoint_take_no_more_memory_than_other_streams() {
     let cluster = Cluster::new();
     let (first, one) = cluster.unreachable().await;
     let options = ServerOptions::new()
@@ -581,7 +581,7 @@ async fn streams_that_continue_those_of_a_lost_endpoint_take_no_more_memory_than
 }
 
 #[tokio::test]
-async fn messages_on_the_standalone_stream_follow_those_of_a_lost_endpoint() {
+async fn new_messages_on_the_standalone_stream_follow_the_messages_of_a_lost_endpoint() {
     let cluster = Cluster::new();
     let (first, one) = cluster.unreachable().await;
     let (_, two) = cluster.unreachable().await;

@@ -210,7 +210,7 @@ mod tests {
     use crate::client::registration::Credentials;
 
     #[test]
-    fn the_method_is_one_that_the_server_supports() {
+    fn the_requested_authentication_method_is_supported_by_the_server() {
         let server = |methods: Option<&[&str]>| ServerMetadata {
             token_endpoint_auth_methods_supported: methods
                 .map(|all| all.iter().map(|&i| i.to_owned()).collect()),

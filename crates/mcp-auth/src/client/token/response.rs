@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn lifetimes_are_read_in_any_notation() {
+    fn token_lifetimes_are_read_as_numbers_and_as_text() {
         for (body, seconds) in [
             ("60", Some(60)),
             ("\"60\"", Some(60)),

@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_and_its_query_are_parsed_alike() {
+    fn a_callback_is_parsed_from_a_url_or_from_its_query() {
         for text in ["http://h/cb?code=a%20b&state=s#x", "code=a+b&state=s"] {
             let callback = Callback::parse(text);
             assert_eq!(callback.parameter("code"), Some("a b"));

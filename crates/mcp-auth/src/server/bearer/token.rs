@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_in_one_header() {
+    fn a_token_is_read_from_one_authorization_header() {
         for value in ["Bearer a.b-c_d~e+f/g==", "bearer   abc", "BEARER abc "] {
             taken("/mcp", &[value]).unwrap();
         }

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_full_cache_rejects_new_proofs_and_forgets_no_old_ones() {
+    async fn a_full_cache_rejects_new_proofs_and_keeps_stored_proofs() {
         let cache = MemoryReplayCache::with_capacity(8);
         for n in 0..8 {
             let (key, id) = (n / 2, n);
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_key_takes_a_part_of_the_cache() {
+    async fn the_proofs_of_one_key_take_at_most_a_part_of_the_cache() {
         let cache = MemoryReplayCache::with_capacity(400);
         let stored = (0..1_000).filter(|n| cache.store("a", &n.to_string(), MINUTE).is_ok());
         assert_eq!(stored.count(), 100);

@@ -178,7 +178,7 @@ fn an_account_is_complete_and_belongs_to_one_user() {
 }
 
 #[test]
-fn no_error_about_an_account_has_a_name_that_can_be_a_credential() {
+fn errors_about_accounts_do_not_quote_names_that_could_be_credentials() {
     for account in [
         r#"{"headers":{"Bearer SECRET0011":"x"}}"#,
         r#"{"SECRET0011":"x"}"#,

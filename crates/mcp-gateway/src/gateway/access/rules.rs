@@ -250,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_decision_about_a_listed_uri_is_made_once() {
+    fn the_decision_about_a_listed_uri_is_cached() {
         let policy = AccessPolicy::new()
             .rule(AccessRule::require_scope("s", "notes://a/*"))
             .rule(AccessRule::deny("notes://secret/*"));

@@ -115,7 +115,7 @@ fn a_rule_for_an_address_applies_to_its_other_forms() {
 }
 
 #[test]
-fn a_rule_for_a_number_applies_to_no_other_number() {
+fn a_rule_for_a_numeric_host_does_not_apply_to_other_numbers() {
     for (pattern, uri) in [
         ("ticket://4711/*", "ticket://4712/a"),
         ("ticket://4711/*", "ticket://1.2/a"),
@@ -150,7 +150,7 @@ fn only_rules_that_can_match_a_uri_restrict_its_spelling() {
 }
 
 #[test]
-fn a_rule_that_restricts_also_applies_to_longer_uris() {
+fn a_rule_that_restricts_applies_to_longer_forms_of_its_uri() {
     let policy = AccessPolicy::new()
         .rule(AccessRule::deny("notes://secret"))
         .rule(AccessRule::allow("notes://public"))
@@ -169,7 +169,7 @@ fn a_rule_that_restricts_also_applies_to_longer_uris() {
 }
 
 #[test]
-fn a_rule_that_restricts_also_applies_with_a_port_and_without_an_authority() {
+fn a_rule_that_restricts_applies_to_its_uri_with_a_port_or_without_an_authority() {
     let item = |name| Item {
         kind: ItemKind::Resource,
         mount: "notes",
@@ -358,7 +358,7 @@ fn a_scope_rule_does_not_allow_another_spelling_of_its_uri() {
 }
 
 #[test]
-fn a_rule_that_allows_has_no_other_spellings() {
+fn a_rule_that_allows_does_not_apply_to_other_spellings() {
     let policy = AccessPolicy::new()
         .rule(AccessRule::allow("notes://pub/*"))
         .rule(AccessRule::allow("notes://Alice"))

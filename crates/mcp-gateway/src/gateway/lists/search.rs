@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_of_call_tool_becomes_one_of_the_tool() {
+    fn a_call_of_call_tool_is_converted_to_a_call_of_the_named_tool() {
         let params = r#"{"name":"call_tool","arguments":{"arguments":{"x":1.0},"name":"git__log"},"_meta":{"a":1}}"#;
         let text = called(params).unwrap();
         assert_eq!(

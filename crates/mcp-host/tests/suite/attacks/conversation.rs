@@ -15,7 +15,7 @@ use crate::support::{Folder, Killable, client, server};
 
 /// The untrusted server sends its text to the model during its first call, before any result.
 #[tokio::test(start_paused = true)]
-async fn the_model_of_a_sampling_request_asks_before_it_calls_another_server() {
+async fn the_user_is_asked_before_a_sampled_model_calls_another_server() {
     let rules = r#"[{ "effect": "allow" }, { "kind": "samplingRequest", "effect": "allow" },
         { "kind": "samplingResult", "effect": "allow" }]"#;
     let ask = async |cx: Ctx| {
@@ -62,7 +62,7 @@ async fn the_model_of_a_sampling_request_asks_before_it_calls_another_server() {
 
 /// The rest of a long result would bring the text of an untrusted server into a conversation without its label.
 #[tokio::test(start_paused = true)]
-async fn a_new_conversation_cannot_read_results_of_the_last_one() {
+async fn a_new_conversation_cannot_read_long_results_of_the_previous_conversation() {
     let web = || Server::builder("web", "1.0.0").tool(Tool::new("fetch", || "x".repeat(5_000)));
     let host = Host::builder(client())
         .connector("web", Killable::default().connector(move |_| Some(web())))

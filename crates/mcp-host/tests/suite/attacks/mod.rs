@@ -72,7 +72,7 @@ async fn settled(builder: mcp_host::HostBuilder) -> Host {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn the_program_that_is_shown_is_the_one_that_runs() {
+async fn the_host_starts_exactly_the_program_that_consent_shows() {
     let folder = Folder::new("shown");
     // This process would find another `sh`.
     let evil = program(&folder.0.join("evil"), "sh");
@@ -221,7 +221,7 @@ async fn values_that_choose_code_and_references_are_shown_and_other_values_are_n
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_changed_value_of_a_variable_or_header_asks_again() {
+async fn a_changed_variable_or_header_needs_new_consent() {
     let (folder, person) = (Folder::new("values"), Person::default());
     let store = folder.0.join("approvals.json");
     let evil = folder.0.join("evil");
@@ -275,7 +275,7 @@ async fn a_changed_value_of_a_variable_or_header_asks_again() {
 
 #[cfg(unix)]
 #[tokio::test(start_paused = true)]
-async fn a_variable_that_changes_in_a_watched_file_asks_before_the_restart() {
+async fn a_variable_changed_in_a_watched_file_needs_consent_before_the_restart() {
     let (folder, person) = (Folder::new("watched"), Person::default());
     let path = folder.0.join("mcp.json");
     let entry = |path: &str| json!({ "git": { "command": "/bin/sh", "args": ["-c", "exit 3"], "env": { "PATH": path } } });
@@ -299,7 +299,7 @@ async fn a_variable_that_changes_in_a_watched_file_asks_before_the_restart() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_file_of_the_folder_inherits_neither_rule_nor_trust() {
+async fn a_server_of_the_folder_gets_neither_rules_nor_trust_from_its_name() {
     let folder = Folder::new("folder");
     let (project, user) = (folder.0.join("project"), folder.0.join("home/.claude.json"));
     let server =
@@ -374,7 +374,7 @@ async fn a_file_of_the_folder_inherits_neither_rule_nor_trust() {
 /// The file did not exist when the host started.
 #[cfg(unix)]
 #[tokio::test(start_paused = true)]
-async fn a_file_that_appears_in_the_folder_inherits_nothing() {
+async fn a_server_of_a_new_file_in_the_folder_gets_no_rights_from_its_name() {
     let (folder, person) = (Folder::new("appears"), Person::default());
     let (project, user) = (
         folder.0.join("project/.mcp.json"),
@@ -403,7 +403,7 @@ async fn a_file_that_appears_in_the_folder_inherits_nothing() {
 }
 
 #[tokio::test]
-async fn values_of_this_host_that_codex_keys_name_are_shown() {
+async fn consent_shows_host_variables_that_codex_keys_name() {
     for server in [
         json!({ "url": "https://evil.invalid/mcp", "env_http_headers": { "X-Trace": "HOME" } }),
         json!({ "url": "https://evil.invalid/mcp", "bearer_token_env_var": "HOME" }),

@@ -176,7 +176,7 @@ fn inputs_have_the_texts_of_their_file() {
 }
 
 #[test]
-fn parts_of_a_host_are_named_in_one_warning() {
+fn entries_of_a_host_that_are_not_servers_are_named_in_one_warning() {
     let text = "extensions:\n  memory: {type: builtin}\n  run: {type: inline_python, code: x}\n  app: {type: platform}\n  a: {type: stdio, cmd: a}\n";
     let config = Config::parse(text, ConfigFormat::Yaml).unwrap();
     assert_eq!((config.servers().count(), config.errors().count()), (1, 0));

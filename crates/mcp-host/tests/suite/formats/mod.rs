@@ -82,7 +82,7 @@ fn keys_and_kinds_of_several_hosts_mean_the_same() {
 }
 
 #[test]
-fn a_small_timeout_is_in_seconds() {
+fn a_timeout_below_1000_is_read_as_seconds() {
     for (written, seconds, is_reported) in
         [("60", 60.0, true), ("0.5", 0.5, true), ("1000", 1.0, false)]
     {
@@ -133,7 +133,7 @@ fn a_file_of_claude_code_has_servers_for_a_folder() {
 }
 
 #[test]
-fn the_place_of_a_file_tells_its_format() {
+fn the_format_of_a_file_is_known_from_its_path() {
     for (path, format) in [
         ("config.toml", ConfigFormat::Codex),
         (".vscode/mcp.json", ConfigFormat::VsCode),
@@ -205,7 +205,7 @@ fn a_file_without_servers_says_what_was_looked_for() {
 }
 
 #[test]
-fn variables_of_a_file_yield_to_those_of_the_configuration() {
+fn variables_of_the_configuration_override_variables_of_an_env_file() {
     let folder = Folder::new("formats-env-file");
     fs::write(folder.0.join(".env"), "\u{feff}KEY=file\nOTHER=\"a b\"\n").unwrap();
     let server =

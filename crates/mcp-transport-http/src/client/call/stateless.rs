@@ -152,7 +152,7 @@ mod tests {
 
     // proves: M-HTTP-031, M-HTTP-032, M-HTTP-038, M-HTTP-039, M-HTTP-040, M-HDR-019
     #[test]
-    fn headers_repeat_the_revision_the_method_and_the_name() {
+    fn headers_echo_the_revision_the_method_and_the_name() {
         for (name, encoded) in [
             (Some("a tool"), Some("a tool")),
             (

@@ -211,7 +211,7 @@ fn the_default_origins_are_pages_from_this_machine() {
 }
 
 #[test]
-fn a_missing_origin_passes_and_a_repeated_one_does_not() {
+fn a_request_without_an_origin_is_accepted_and_a_repeated_origin_is_rejected() {
     let origins = AllowList::loopback();
     assert_eq!(origin(&origins, &request("/", &[])), SourceCheck::Allowed);
     let twice = [(); 2].map(|()| (ORIGIN, b"http://localhost".as_slice()));
@@ -256,7 +256,7 @@ fn an_allowed_origin_is_matched_exactly() {
 }
 
 #[test]
-fn any_accepts_every_value() {
+fn an_allow_list_of_any_accepts_every_value() {
     let any = AllowList::any();
     assert_eq!(host(&any, &request("/", &[])), SourceCheck::Allowed);
     assert_eq!(host(&any, &with_host(b"evil.com")), SourceCheck::Allowed);

@@ -66,7 +66,7 @@ fn used(store: &MemoryEventStore) -> usize {
 
 #[cfg(feature = "testing")]
 #[tokio::test]
-async fn the_contract_is_kept() {
+async fn the_store_fulfils_the_contract_of_its_trait() {
     let store = MemoryEventStore::new();
     crate::testing::event_store_contract(&store).await.unwrap();
 }
@@ -213,7 +213,7 @@ async fn a_forgotten_stream_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_reused_stream_is_as_old_as_its_events() {
+async fn the_age_of_a_reused_stream_is_the_age_of_its_events() {
     let store = MemoryEventStore::new().with_max_session_bytes(cost(2, 4));
     let (one, two) = (key(1, 1), key(1, 2));
     append(&store, one, 1..=2);

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn time_requests_and_sent_data_allow_more() {
+    fn more_control_frames_are_allowed_with_time_requests_and_sent_data() {
         let mut frames = ControlFrames::new(0);
         let ping = |frames: &mut ControlFrames, count: usize, now| {
             (0..count).any(|_| frames.received(&frame(0xFA, 0), now))

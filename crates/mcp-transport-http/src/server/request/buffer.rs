@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_waiting_body_does_not_keep_the_read_buffer_of_the_connection() {
+    fn an_incomplete_body_does_not_keep_the_read_buffer_of_the_connection() {
         let part = Bytes::from_static(b"a part");
         let mut buffer = BodyBuffer::with_max(100);
         buffer.detach();

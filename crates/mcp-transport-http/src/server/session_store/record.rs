@@ -221,7 +221,7 @@ mod tests {
 
     /// serde_json reads some numbers only approximately, unless a crate of the program switches `float_roundtrip` on.
     #[test]
-    fn the_code_covers_the_stored_text_and_not_what_is_read_from_it() {
+    fn the_authentication_code_covers_the_stored_text_and_not_the_decoded_values() {
         let text = RECORD.replace(
             r#""roots":{}"#,
             r#""experimental":{"x":{"v":[9.088847599027046e-08,1.0,1E2,-0.0,"\u0061",18446744073709551616]}}"#,
@@ -265,7 +265,7 @@ mod tests {
 
     /// A record that is nested so deeply that, without the limits of a document, the decoder would overflow the stack.
     #[test]
-    fn a_record_with_texts_that_the_decoder_would_read_as_values_is_unreadable() {
+    fn a_record_with_member_names_that_serde_json_treats_specially_is_unreadable() {
         let mut text = "1".to_owned();
         for _ in 0..12 {
             let inner = format!("{}{text}{}", "[".repeat(110), "]".repeat(110));

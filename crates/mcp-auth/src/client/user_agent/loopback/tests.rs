@@ -67,7 +67,7 @@ async fn any_number_of_foreign_connections_does_not_end_the_session() {
 }
 
 #[tokio::test]
-async fn a_request_of_the_maximum_size_is_read_and_one_byte_more_is_not() {
+async fn a_larger_request_than_the_maximum_size_is_not_read() {
     for (bytes, is_read) in [(MAX_REQUEST_BYTES, true), (MAX_REQUEST_BYTES + 1, false)] {
         let session = Loopback::new(|_| {}).start_session().await.unwrap();
         let port = port(session.redirect_uri()).unwrap();

@@ -57,7 +57,7 @@ fn ready<T>(poll: Poll<T>) -> T {
 
 // proves: M-TASK-037, M-TASK-038
 #[test]
-fn a_response_wakes_its_input_request_and_the_others_stay_open() {
+fn a_response_wakes_its_input_request_and_other_input_requests_stay_open() {
     let pending = PendingInput::detached(CallState::default(), 2);
     let mut one = asked(&pending, Some("one"), 1);
     let mut two = asked(&pending, Some("two"), 2);
@@ -160,7 +160,7 @@ fn dropped_input_requests_are_withdrawn_and_their_number_is_limited() {
 }
 
 #[test]
-fn changes_are_notified_and_wait_saved_waits_for_the_store() {
+fn watchers_are_notified_of_changes_and_wait_saved_waits_for_the_store() {
     let pending = PendingInput::detached(CallState::default(), 2);
     let start = pending.snapshot().change;
     assert!(polled(pin!(pending.changed(start))).is_pending());
@@ -379,7 +379,7 @@ fn a_response_wakes_the_task_that_polled_its_input_request_last() {
 }
 
 #[test]
-fn an_earlier_change_that_is_reported_late_leaves_the_later_one_stored() {
+fn a_late_report_of_an_earlier_change_does_not_undo_a_later_report() {
     let pending = PendingInput::detached(CallState::default(), 1);
     for message in ["one", "two"] {
         assert!(pending.set_status(message));

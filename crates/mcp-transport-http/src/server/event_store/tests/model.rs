@@ -235,7 +235,7 @@ async fn run(ops: &[Op]) {
 
 proptest! {
     #[test]
-    fn equals_the_naive_store(ops in prop::collection::vec(op(), 1..60)) {
+    fn the_store_behaves_like_the_model(ops in prop::collection::vec(op(), 1..60)) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .start_paused(true)
