@@ -179,11 +179,14 @@ async fn clients_of_servers_without_a_store_do_not_poll() {
 async fn a_stream_that_missed_nothing_takes_no_more_memory_than_others() {
     let options =
         ServerOptions::new().with_memory_limits(|memory| memory.max_stream_bytes = 400 << 10);
-    let endpoint = Endpoint::with_options(releases(long()), options).unwrap();
+    let service = releases(long()).build().unwrap();
+    let endpoint = Endpoint::with_options(service.clone(), options).unwrap();
     let mut open = Vec::new();
-    for _ in 0..8 {
+    for number in 0..8 {
         let peer = Peer::open(&endpoint).await;
         let mut stream = peer.get(None).await;
+        let added = Tool::new(format!("tool_{number}"), || "added");
+        service.tools().add([added]).unwrap();
         let id = stream.event().await.unwrap().id;
         drop(stream);
         let stream = peer.get(id.as_deref()).await;

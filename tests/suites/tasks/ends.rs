@@ -186,6 +186,8 @@ fn unfinished_tasks_are_read_again_after_a_failure() {
     store.unfinished.store(2, Ordering::SeqCst);
     process().block_on(async {
         let mut peer = Peer::able(gate().server.task_store(Arc::clone(&store)));
+        // sleep: the clock is paused. The store is read again after 5 s.
+        tokio::time::sleep(Duration::from_secs(11)).await;
         let task = peer.until(&id, "failed").await;
         let why = "the server was restarted while the task ran";
         assert_eq!(task["statusMessage"], why);

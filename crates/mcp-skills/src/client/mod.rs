@@ -22,8 +22,8 @@ const MAX_PAGES: usize = 1_000;
 /// Maximum number of skills of a server.
 const MAX_SKILLS: usize = 10_000;
 
-/// Default of [`RemoteSkills::max_list_bytes`], as for the lists of a client.
-const MAX_LIST_BYTES: usize = 128 << 20;
+/// Default of [`RemoteSkills::max_list_bytes`]: 64 MiB.
+const MAX_LIST_BYTES: usize = 64 << 20;
 
 /// The skills of one server.
 ///
@@ -83,7 +83,7 @@ impl RemoteSkills {
         self
     }
 
-    /// Sets the maximum memory of the entries in [`list`](Self::list), estimated in bytes; default: 128 MiB.
+    /// Sets the maximum memory of the entries in [`list`](Self::list), estimated in bytes; default: 64 MiB.
     pub fn max_list_bytes(mut self, bytes: usize) -> Self {
         self.max_list_bytes = bytes;
         self

@@ -240,8 +240,8 @@ fn large_entries_in_pages_are_not_stored() {
         });
     let (error, peak) = list_all(server);
     assert!(matches!(error, Error::TooMany { .. }), "{error}");
-    assert_eq!(requests.load(Ordering::SeqCst), 32);
-    assert!(peak < 64 << 20, "{peak} bytes");
+    assert_eq!(requests.load(Ordering::SeqCst), 64);
+    assert!(peak < 80 << 20, "{peak} bytes");
 }
 
 #[test]

@@ -136,11 +136,6 @@ async fn an_endpoint_without_sessions_serves_all_revisions() {
         .await
         .refused(400, -32602)
         .await;
-    let notification = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    let reply = peer.post(notification).await;
-    assert_eq!(reply.status, 400);
-    let text = reply.text().await;
-    assert!(text.contains("2026-07-28"), "{text}");
 }
 
 #[tokio::test]

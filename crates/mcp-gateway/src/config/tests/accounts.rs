@@ -78,13 +78,13 @@ fn an_account_that_cannot_be_used_is_an_error_with_its_place() {
             command,
             AUTH,
             headers,
-            "/gateway/servers/notes/accounts/\"ada\": the account of a server with a program has \"env\"",
+            "/gateway/servers/notes/accounts/\"ada\": an account must have \"env\" with at least one member",
         ),
         (
             URL,
             AUTH,
             r#"{"accounts":{"ada":{"env":{"A":"b"}}}}"#,
-            "the account of a server with a URL has \"headers\"",
+            "an account must have \"headers\" with at least one member",
         ),
         (
             URL,
@@ -140,7 +140,11 @@ fn an_account_is_complete_and_belongs_to_one_user() {
         config.unwrap_err().to_string()
     };
     for (settings, auth, expected) in [
-        (r#"{"accounts":null}"#, tokens, "null, expected"),
+        (
+            r#"{"accounts":null}"#,
+            tokens,
+            "expected an object, found null",
+        ),
         (
             r#"{"accounts":{}}"#,
             tokens,
@@ -154,7 +158,7 @@ fn an_account_is_complete_and_belongs_to_one_user() {
         (
             &account(r#"{"Authorization":"a","authorization":"b"}"#),
             tokens,
-            "an account has a header twice",
+            "an account has the same header twice",
         ),
         (
             &account(r#"{"authorization":"Bearer ${EMPTY}"}"#),
