@@ -11,6 +11,10 @@ use crate::output::{one_line, say};
 const PREFIX: &str = "MCP_INPUT_";
 /// How often the user is asked for one of the possible values.
 const MAX_ATTEMPTS: usize = 3;
+/// Maximum number of possible values that are shown.
+const MAX_SHOWN_OPTIONS: usize = 20;
+/// Maximum number of characters of a description or value that are shown.
+const MAX_SHOWN_CHARS: usize = 60;
 
 /// Returns the value of an input, from its environment variable or from the user at the terminal. A secret is not shown.
 pub(crate) fn input_value(input: &ConfigInput) -> Result<String, Failure> {
@@ -29,12 +33,13 @@ pub(crate) fn input_value(input: &ConfigInput) -> Result<String, Failure> {
         )));
     }
     if !input.options().is_empty() {
-        let options: Vec<String> = input
-            .options()
-            .iter()
-            .map(|option| one_line(option))
-            .collect();
-        say(&format!("one of: {}", options.join(", ")));
+        let options = input.options().iter().take(MAX_SHOWN_OPTIONS);
+        let options: Vec<String> = options.map(|option| short(option)).collect();
+        let more = match input.options().len() - options.len() {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
+        say(&format!("one of: {}{more}", options.join(", ")));
     }
     for _ in 0..MAX_ATTEMPTS {
         let entered = ask(input).map_err(|error| failed(format!("cannot be read: {error}")))?;
@@ -53,11 +58,11 @@ pub(crate) fn input_value(input: &ConfigInput) -> Result<String, Failure> {
 fn ask(input: &ConfigInput) -> io::Result<String> {
     // The text is from the file, and must not look like a prompt of another program.
     let mut prompt = match input.description() {
-        Some(text) => format!("input {:?}: {}", input.id(), one_line(text)),
+        Some(text) => format!("input {:?}: {}", input.id(), short(text)),
         None => format!("input {:?}", input.id()),
     };
     if let Some(default) = input.default_value().filter(|_| !input.is_secret()) {
-        prompt += &format!(" [{}]", one_line(default));
+        prompt += &format!(" [{}]", short(default));
     }
     if input.is_secret() {
         return rpassword::prompt_password(format!("{prompt}: "));
@@ -65,6 +70,17 @@ fn ask(input: &ConfigInput) -> io::Result<String> {
     say(&format!("{prompt}:"));
     let line = io::stdin().lines().next();
     line.unwrap_or_else(|| Err(io::ErrorKind::UnexpectedEof.into()))
+}
+
+/// Returns the beginning of a text of a file in one row of a terminal, so that no part of it can look like the prompt of another program.
+fn short(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let text = words.join(" ");
+    let mut short: String = text.chars().take(MAX_SHOWN_CHARS).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    one_line(&short)
 }
 
 /// Returns the name of the environment variable with the value of an input.
@@ -84,6 +100,15 @@ fn variable(id: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_description_takes_at_most_one_row() {
+        let spaces = " ".repeat(70);
+        let text = format!("x{spaces}[sudo] password\u{202e}\r\nfor root: ");
+        assert_eq!(short(&text), "x [sudo] password\u{fffd} for root:");
+        assert_eq!(short(&"ä".repeat(60)), "ä".repeat(60));
+        assert_eq!(short(&"ä".repeat(61)), "ä".repeat(60) + "…");
+    }
 
     #[test]
     fn an_input_has_an_environment_variable() {

@@ -159,6 +159,36 @@ async fn a_session_whose_endpoint_hangs_continues_at_another_endpoint() {
     drop(listener);
 }
 
+/// A proxy in front of an endpoint that hangs responds, too.
+#[tokio::test(start_paused = true)]
+async fn only_the_endpoint_itself_can_respond_again() {
+    let cluster = Cluster::new();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (_, hanging) = cluster.node(listener.local_addr().unwrap());
+    let peers = [Peer::open(&hanging).await, Peer::open(&hanging).await];
+    let other = cluster.served().await;
+    let moved = peers.map(|peer| peer.at(&other));
+    tokio::spawn(async move {
+        let mut open = Vec::new();
+        while let Ok((mut connection, _)) = listener.accept().await {
+            let mut start = [0; 7];
+            connection.read_exact(&mut start).await.unwrap();
+            if start == *b"OPTIONS" {
+                let response =
+                    b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+                connection.write_all(response).await.unwrap();
+            }
+            open.push(connection);
+        }
+    });
+    let answer = moved[0].ask("ping", json!({})).await;
+    assert!(answer["error"]["message"].as_str().unwrap().contains(LOST));
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let start = Instant::now();
+    assert_eq!(ping(&moved[1]).await, 200);
+    assert_eq!(start.elapsed(), Duration::ZERO);
+}
+
 /// Previously, an endpoint that had hung for a moment lost its sessions for half a minute, while it ran their calls.
 #[tokio::test(start_paused = true)]
 async fn an_endpoint_that_responds_again_keeps_its_sessions() {

@@ -12,7 +12,9 @@ pub(super) fn to_json(text: &str) -> String {
                 continue;
             }
             (b'/', Some(b'/')) => {
-                let rest = bytes[at..].iter().position(|&byte| byte == b'\n');
+                let rest = bytes[at..]
+                    .iter()
+                    .position(|byte| matches!(byte, b'\n' | b'\r'));
                 let end = rest.map_or(bytes.len(), |length| at + length);
                 at = blank(&mut bytes, at, end);
                 continue;
@@ -74,6 +76,9 @@ mod tests {
             serde_json::json!({ "a//b": "/* c */ \" ,}", "e": [1, 2] })
         );
         assert_eq!(to_json(text).len(), text.len());
+        let text = "{ // c\r\"a\": 1 // d\r\n}";
+        let value: serde_json::Value = serde_json::from_str(&to_json(text)).unwrap();
+        assert_eq!(value, serde_json::json!({ "a": 1 }));
         for unfinished in ["{ \"a", "/* b", "// c", "\"\\"] {
             assert_eq!(to_json(unfinished).len(), unfinished.len());
         }

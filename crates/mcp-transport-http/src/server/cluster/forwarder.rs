@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{
-    CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, TE, TRANSFER_ENCODING, UPGRADE,
+    ALLOW, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, TE, TRANSFER_ENCODING, UPGRADE,
 };
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use http_body::Body as _;
 use hyper::body::Incoming;
 use hyper_util::client::legacy::Client;
@@ -224,11 +224,22 @@ async fn wait_for_response(
         let mut request = Request::new(RequestBody::new(Bytes::new()));
         *request.method_mut() = Method::OPTIONS;
         *request.uri_mut() = address.clone();
-        if let Ok(Ok(_)) = timeout(PROBE_INTERVAL, client.request(request)).await {
+        let response = timeout(PROBE_INTERVAL, client.request(request)).await;
+        if response.is_ok_and(|response| response.is_ok_and(|response| is_of_endpoint(&response))) {
             lock(&silent).retain(|(known, _)| *known != address);
             return;
         }
     }
+}
+
+/// Returns whether a response to `OPTIONS` can be that of an endpoint, or of the authentication layer around it. A proxy also responds for an
+/// endpoint that hangs.
+fn is_of_endpoint<B>(response: &Response<B>) -> bool {
+    let names_post = |methods: &HeaderValue| methods.to_str().is_ok_and(|it| it.contains("POST"));
+    matches!(
+        response.status(),
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN
+    ) || response.headers().get(ALLOW).is_some_and(names_post)
 }
 
 async fn forwarded_headers(head: &Parts) -> Result<HeaderMap, BoxError> {
