@@ -63,6 +63,8 @@ pub enum HostError {
         server: String,
         /// The URI.
         uri: String,
+        /// Whether the server has returned its list. Otherwise, the log has the reason.
+        is_listed: bool,
     },
     /// The content of a skill cannot be used: it differs from the list of the server, or cannot be verified.
     #[non_exhaustive]
@@ -116,8 +118,13 @@ impl HostError {
             }
             Self::UnknownTool { name, similar } => write_unknown(f, "tool", name, similar),
             Self::UnknownPrompt { name, similar } => write_unknown(f, "prompt", name, similar),
-            Self::UnknownSkill { server, uri } => {
-                write!(f, "the server {server:?} lists no skill {uri:?}")
+            Self::UnknownSkill {
+                server,
+                uri,
+                is_listed,
+            } => {
+                let reason = reason_of_absence(*is_listed);
+                write!(f, "the server {server:?} lists no skill {uri:?}{reason}")
             }
             Self::Skill {
                 server,
@@ -137,13 +144,11 @@ impl HostError {
                 kind,
                 name,
                 reason,
-            } => {
-                let what = noun(*kind);
-                write!(
-                    f,
-                    "{what} {name:?} of the server {server:?} was denied: {reason}"
-                )
-            }
+            } => write!(
+                f,
+                "{} {name:?} of the server {server:?} was denied: {reason}",
+                noun(*kind)
+            ),
             Self::MayHaveRun {
                 server,
                 tool,
@@ -151,8 +156,7 @@ impl HostError {
             } => write!(
                 f,
                 "the connection to the server {server:?} ended during a call of {tool:?}, which may \
-                 have run: {}",
-                source
+                 have run: {source}"
             ),
             Self::Call {
                 server,
@@ -161,11 +165,18 @@ impl HostError {
                 source,
             } => write!(
                 f,
-                "{} {name:?} of the server {server:?} failed: {}",
-                noun(*kind),
-                source
+                "{} {name:?} of the server {server:?} failed: {source}",
+                noun(*kind)
             ),
         }
+    }
+}
+
+/// Returns why an item is not in a list, as the end of a sentence.
+fn reason_of_absence(is_listed: bool) -> &'static str {
+    match is_listed {
+        true => "",
+        false => "; its list could not be read, and the log has the reason",
     }
 }
 

@@ -11,6 +11,13 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{MAX_BYTES, MAX_FILES, SkillError, SkillErrorKind};
 
+/// Maximum size of the URI of a skill, in bytes.
+const MAX_URI_BYTES: usize = 2 << 10;
+/// Maximum number of characters of a description, as in Agent Skills.
+const MAX_DESCRIPTION: usize = 1_024;
+/// Maximum number of paths that an error names.
+const MAX_SHOWN_PATHS: usize = 5;
+
 /// The file with the instructions.
 pub(crate) const INSTRUCTIONS: &str = "SKILL.md";
 
@@ -127,11 +134,53 @@ impl SkillEntry {
         }
     }
 
+    /// Returns the paths of the files, relative to the folder of the `SKILL.md`, as they are written in the URIs; none for a dynamic
+    /// skill.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        let files = match &self.resources {
+            Manifest::Files(files) => &files[..],
+            Manifest::Dynamic => &[],
+        };
+        let folder = self.folder();
+        let paths = files.iter().map(move |file| file.uri.strip_prefix(folder));
+        paths.filter_map(|path| path?.strip_prefix('/'))
+    }
+
+    /// Returns the URI of a file, for a path as in [`paths`](Self::paths).
+    ///
+    /// # Errors
+    /// The skill has no such file. A dynamic skill has each plain path.
+    pub fn file_uri(&self, path: &str) -> Result<String, SkillError> {
+        let is_file = match &self.resources {
+            Manifest::Files(_) => self.paths().any(|known| known == path),
+            Manifest::Dynamic => is_plain_path(path),
+        };
+        if is_file {
+            return Ok(format!("{}/{path}", self.folder()));
+        }
+        let path: String = path.chars().take(80).collect();
+        let known: Vec<&str> = self.paths().take(MAX_SHOWN_PATHS).collect();
+        let problem = match known.is_empty() {
+            true => format!("{path:?} is not a path inside the skill"),
+            false => format!(
+                "the file {path:?} is not in its list; use a path as in the list, such as {}",
+                known.join(", ")
+            ),
+        };
+        Err(SkillError::new(
+            SkillErrorKind::Unlisted,
+            &self.uri,
+            problem,
+        ))
+    }
+
     /// Checks the rules of the specification for an entry.
     ///
     /// # Errors
     /// The first problem.
-    pub(crate) fn check(&self) -> Result<(), SkillError> {
+    #[doc(hidden)]
+    pub fn check(&self) -> Result<(), SkillError> {
+        self.check_uri()?;
         let refuse = |kind, problem: String| Err(SkillError::new(kind, &self.uri, problem));
         let (name, path) = (self.name(), self.folder());
         check_name(name)
@@ -141,12 +190,35 @@ impl SkillEntry {
                 format!("the URI does not end with {name}/SKILL.md, as the name {name:?} requires");
             return refuse(SkillErrorKind::Name, problem);
         }
-        if self.description().is_empty() {
+        let length = self.description().chars().count();
+        if self.description().trim().is_empty() || length > MAX_DESCRIPTION {
+            let problem =
+                format!("the description has {length} characters; write 1 to {MAX_DESCRIPTION}");
+            return refuse(SkillErrorKind::Frontmatter, problem);
+        }
+        self.check_files()
+    }
+
+    /// Checks the URI, of which no part may look like the URI of another skill.
+    fn check_uri(&self) -> Result<(), SkillError> {
+        let start: String = self.uri.chars().take(80).collect();
+        let refuse = |problem: String| Err(SkillError::new(SkillErrorKind::Entry, start, problem));
+        if self.uri.len() > MAX_URI_BYTES {
+            return refuse(format!("its URI has more than {MAX_URI_BYTES} bytes"));
+        }
+        let path = self.uri.split_once("://").map(|(_, path)| path);
+        let is_unclear = |c: char| c.is_whitespace() || c.is_control();
+        if self.uri.contains(is_unclear) || !path.is_some_and(is_plain_path) {
             return refuse(
-                SkillErrorKind::Frontmatter,
-                "the frontmatter has no description".to_owned(),
+                "its URI must have plain segments after `://`, without spaces, `?`, `#`, `.` and `..`"
+                    .to_owned(),
             );
         }
+        Ok(())
+    }
+
+    fn check_files(&self) -> Result<(), SkillError> {
+        let refuse = |kind, problem: String| Err(SkillError::new(kind, &self.uri, problem));
         let Manifest::Files(files) = &self.resources else {
             return Ok(());
         };
@@ -156,7 +228,7 @@ impl SkillEntry {
         for file in files {
             let inside = file
                 .uri
-                .strip_prefix(path)
+                .strip_prefix(self.folder())
                 .and_then(|rest| rest.strip_prefix('/'));
             if !inside.is_some_and(is_plain_path) {
                 return refuse(

@@ -125,9 +125,10 @@ impl HeadersHelper {
     }
 }
 
+/// Returns whether the command can set a header with this name. The host is that of the URL, which the user has seen.
 fn is_header_name(name: &str) -> bool {
     let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
-    !name.is_empty() && name.chars().all(is_token)
+    !name.is_empty() && name.chars().all(is_token) && !name.eq_ignore_ascii_case("host")
 }
 
 /// A command that runs. Unless it has ended, dropping kills it and, on Unix, all processes of its group.
@@ -254,6 +255,7 @@ mod tests {
             ("printf '{\"a: s3cr%s\": \"\"}' et", "did not write headers"),
             ("printf '{\"\": \"s3cr%s\"}' et", "did not write headers"),
             ("true", "did not write headers"),
+            ("echo '{\"Host\": \"h\"}'", "did not write headers"),
         ] {
             let error = headers(command).await.unwrap_err();
             let start = format!("server \"wiki\": \"headersHelper\" {command:?} {problem}");

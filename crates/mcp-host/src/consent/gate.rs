@@ -270,7 +270,16 @@ impl ServerGate {
                 prompt,
                 arguments,
             } => self.get_prompt(name, *prompt, arguments).await,
-            Item::Resource { uri, is_listed } => {
+            Item::Resource {
+                uri,
+                is_of_skill: true,
+                ..
+            } => {
+                // Its content would be neither approved nor verified.
+                self.refuse(kind, Basis::Rule, json!({ "name": plain_url(uri) }));
+                Err("it is a file of a skill; read it as a part of the skill".to_owned())
+            }
+            Item::Resource { uri, is_listed, .. } => {
                 let pending = Pending {
                     kind,
                     name: uri,
@@ -298,10 +307,15 @@ impl ServerGate {
             tool: None,
             can_leak: false,
             definition,
-            details: json!({ "name": plain_url(&entry.uri), "path": path }),
+            details: json!({ "path": path }),
         };
         let entry = Arc::clone(entry);
-        let describe = |is_changed| ConsentAction::UseSkill { entry, is_changed };
+        let path = path.map(str::to_owned);
+        let describe = |is_changed| ConsentAction::UseSkill {
+            entry,
+            path,
+            is_changed,
+        };
         self.decide(pending, describe, || {}).await
     }
 
@@ -473,7 +487,7 @@ impl Permission for ServerGate {
         let name = match item {
             Item::Prompt { name, .. } => name,
             Item::Resource { uri, .. } => plain_url(uri),
-            Item::Skill { entry, .. } => plain_url(&entry.uri),
+            Item::Skill { entry, .. } => &entry.uri,
             Item::Completion { .. } => return,
         };
         let outcome = if is_ok { "ok" } else { "failed" };

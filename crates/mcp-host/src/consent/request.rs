@@ -95,7 +95,9 @@ pub enum ConsentAction {
     UseSkill {
         /// The skill as the server lists it: name, description, and each file with its digest.
         entry: Arc<SkillEntry>,
-        /// Whether the user has approved only another content of the skill.
+        /// The path of the file that is read; `None` for the instructions.
+        path: Option<String>,
+        /// Whether the user has approved only another content of the skill, or another configuration of its server.
         is_changed: bool,
     },
     /// The server sends a request to the model.
@@ -161,9 +163,11 @@ impl fmt::Display for ConsentRequest {
             ConsentAction::ReadResource { uri } => {
                 write!(text, "read the resource {uri:?} of the server {server:?}")?;
             }
-            ConsentAction::UseSkill { entry, is_changed } => {
-                write_skill(&mut text, server, entry, *is_changed)?;
-            }
+            ConsentAction::UseSkill {
+                entry,
+                path,
+                is_changed,
+            } => write_skill(&mut text, server, entry, path.as_deref(), *is_changed)?,
             ConsentAction::SamplingRequest { params, depth } => {
                 write_sampling(&mut text, server, params, *depth)?;
             }
@@ -303,20 +307,26 @@ fn write_skill(
     text: &mut String,
     server: &str,
     entry: &SkillEntry,
+    path: Option<&str>,
     is_changed: bool,
 ) -> fmt::Result {
     let (name, description, uri) = (entry.name(), entry.description(), &entry.uri);
+    match path {
+        None => text.push_str("let the model follow the instructions"),
+        Some(path) => write!(text, "let the model read the file {path:?}")?,
+    }
     write!(
         text,
-        "let the model follow the instructions of the skill {name:?} ({uri:?}) of the server {server:?}"
+        " of the skill {name:?} ({uri:?}) of the server {server:?}"
     )?;
     if let Manifest::Files(files) = &entry.resources {
-        let bytes: u64 = files.iter().map(|file| file.size).sum();
+        let sizes = files.iter().map(|file| file.size);
+        let bytes = sizes.fold(0, u64::saturating_add);
         write!(text, ", {} file(s) with {bytes} bytes", files.len())?;
     }
     write!(text, "\ndescription:{}", quote_lines(description))?;
     if is_changed {
-        text.push_str("\nIts files differ from those that were approved before.");
+        text.push_str("\nThe skill or its server differs from what was approved before.");
     }
     Ok(())
 }

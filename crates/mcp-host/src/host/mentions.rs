@@ -17,6 +17,16 @@ pub enum Mention {
         /// The rest of the text, without spaces around it.
         rest: String,
     },
+    /// `@server:uri` with the URI of a skill that the server lists.
+    #[non_exhaustive]
+    Skill {
+        /// The name of the server.
+        server: String,
+        /// The URI of the skill.
+        uri: String,
+        /// The place in the text, in bytes.
+        range: Range<usize>,
+    },
     /// `@server:uri`, or `@"server:uri"` for a URI with spaces that no list has.
     #[non_exhaustive]
     Resource {
@@ -74,10 +84,14 @@ impl Host {
             let Some((server, uri, length)) = found.flatten() else {
                 continue;
             };
-            mentions.push(Mention::Resource {
-                server,
-                uri,
-                range: at..from + length,
+            let range = at..from + length;
+            let is_skill = self.server(&server).is_some_and(|server| {
+                let skills = server.skills();
+                skills.items.iter().any(|skill| skill.uri == uri)
+            });
+            mentions.push(match is_skill {
+                true => Mention::Skill { server, uri, range },
+                false => Mention::Resource { server, uri, range },
             });
             from += length;
             if mentions.len() >= MAX_MENTIONS {

@@ -1,6 +1,7 @@
 //! Search over the tools, prompts, resources, resource templates and skills of all servers.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use tokio::task::spawn_blocking;
 
@@ -82,10 +83,16 @@ impl Host {
     fn search_items(&self, query: &str, max_results: usize) -> Vec<HostItem> {
         let tools = self.tools().into_iter().map(HostItem::Tool);
         let prompts = self.prompts().into_iter().map(HostItem::Prompt);
-        let resources = self.resources().into_iter().map(HostItem::Resource);
+        let skills = self.skills();
+        let files: HashSet<(&str, String)> = skills.iter().flat_map(files_of).collect();
+        let mut resources = self.resources();
+        // A file of a skill is read as a part of the skill.
+        resources.retain(|one| !files.contains(&(&*one.server, one.resource.uri.clone())));
+        drop(files);
+        let resources = resources.into_iter().map(HostItem::Resource);
         let templates = self.resource_templates().into_iter();
         let templates = templates.map(HostItem::ResourceTemplate);
-        let skills = self.skills().into_iter().map(HostItem::Skill);
+        let skills = skills.into_iter().map(HostItem::Skill);
         let items = tools.chain(prompts).chain(resources);
         let items: Vec<HostItem> = items.chain(templates).chain(skills).collect();
         let texts: Vec<Cow<'_, str>> = items.iter().map(HostItem::text).collect();
@@ -94,4 +101,10 @@ impl Host {
         let best = rank(query, texts, max_results).into_iter();
         best.filter_map(|index| items.get(index).cloned()).collect()
     }
+}
+
+/// Returns the server and the URI of each file of a skill.
+fn files_of(skill: &HostSkill) -> impl Iterator<Item = (&str, String)> {
+    let paths = skill.skill.paths();
+    paths.filter_map(|path| Some((&*skill.server, skill.skill.file_uri(path).ok()?)))
 }

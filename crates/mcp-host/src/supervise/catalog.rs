@@ -97,7 +97,17 @@ impl Lists {
             prompts: stale(cache, PROMPTS),
             resources: stale(cache, RESOURCES),
             templates: stale(cache, TEMPLATES),
-            skills: stale(cache, SKILLS),
+            skills: {
+                let skills = stale::<SkillEntry>(cache, SKILLS);
+                // Others can write into the folder.
+                let valid =
+                    |list: &ItemList<SkillEntry>| list.items.iter().all(|one| one.check().is_ok());
+                match valid(&skills.borrow()) {
+                    true => {}
+                    false => drop(skills.send_replace(ItemList::stale(Vec::new()))),
+                }
+                skills
+            },
             pending: watch::Sender::new(0),
         }
     }
@@ -125,6 +135,9 @@ pub struct ListCache {
 
 /// Maximum size of each list of one server, in the cache and in memory.
 pub(super) const MAX_LIST_BYTES: usize = 8 << 20;
+
+/// Maximum memory of the skills of one server.
+pub(super) const MAX_SKILLS_BYTES: usize = 32 << 20;
 
 /// The kinds of lists in the cache.
 pub(super) const TOOLS: &str = "";

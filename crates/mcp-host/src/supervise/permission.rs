@@ -20,7 +20,12 @@ pub(crate) enum Item<'a> {
         arguments: &'a [(String, String)],
     },
     /// A resource that is read or watched.
-    Resource { uri: &'a str, is_listed: bool },
+    Resource {
+        uri: &'a str,
+        is_listed: bool,
+        /// Whether it is a file of a listed skill.
+        is_of_skill: bool,
+    },
     /// The `SKILL.md` of a skill, or another of its files.
     Skill {
         entry: &'a Arc<SkillEntry>,

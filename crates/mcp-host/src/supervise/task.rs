@@ -2,21 +2,23 @@
 
 use std::convert::Infallible;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_client::{ChangedList, Client, ClientBuilder, Error, ErrorCode, Root};
-use mcp_skills::{RemoteSkills, SkillEntry};
+use mcp_protocol::lock;
+use mcp_skills::{Error as SkillsError, RemoteSkills, SkillEntry};
 use serde::Serialize;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::catalog::{self, ItemList, Lists, MAX_LIST_BYTES, ServerCache};
+use super::catalog::{self, ItemList, Lists, MAX_LIST_BYTES, MAX_SKILLS_BYTES, ServerCache};
 use super::connector::{AnyTransport, Connector};
 use super::permission::Permission;
 use super::restart::{Failures, RestartPolicy, random};
 use super::state::ServerState;
 use super::stderr::StderrLog;
+use crate::text::{one_line, printable};
 
 /// Time for which a starting server counts against the limit of simultaneous starts. A server that does not respond must not
 /// delay the other servers.
@@ -24,6 +26,9 @@ const START_TURN: Duration = Duration::from_millis(100);
 
 /// Delay before a list is requested again after a change notification.
 const CHANGE_DELAY: Duration = Duration::from_millis(50);
+
+/// Maximum number of characters of an error of a skill in the log.
+const MAX_SHOWN: usize = 300;
 
 /// The state that the application has requested.
 #[derive(Debug, Clone, Copy)]
@@ -228,6 +233,7 @@ async fn keep_listed(
     let keeper = Keeper {
         settings,
         pending: &lists.pending,
+        rejected: Mutex::default(),
     };
     // Without its tools, a server is connected, but a call may be refused.
     let tools_listed = |failure: Option<String>| {
@@ -287,6 +293,8 @@ async fn keep_listed(
 struct Keeper<'a> {
     settings: &'a Settings,
     pending: &'a watch::Sender<usize>,
+    /// The last warning about skills that are left out.
+    rejected: Mutex<String>,
 }
 
 impl Keeper<'_> {
@@ -367,11 +375,27 @@ impl Keeper<'_> {
         let Ok(skills) = RemoteSkills::new(client) else {
             return Ok(Vec::new());
         };
-        let skills = skills.max_list_bytes(MAX_LIST_BYTES);
-        let list = self.in_time(catalog::SKILLS, skills.list()).await?;
-        let list = list.map_err(|error| error.to_string())?;
-        for rejected in &list.rejected {
-            tracing::warn!(error = %rejected.error, "a skill of a server is left out");
+        let skills = skills.max_list_bytes(MAX_SKILLS_BYTES);
+        let list = match self.in_time(catalog::SKILLS, skills.list()).await? {
+            Ok(list) => list,
+            Err(SkillsError::Client(Error::Rejected(error)))
+                if error.code == ErrorCode::METHOD_NOT_FOUND =>
+            {
+                return Ok(Vec::new());
+            }
+            Err(error) => return Err(error.to_string()),
+        };
+        if let Some(first) = list.rejected.first() {
+            let error: String = first.error.to_string().chars().take(MAX_SHOWN).collect();
+            let (count, error) = (list.rejected.len(), printable(&error));
+            let warning =
+                format!("{count} skill(s) of a server are left out; the first one: {error}");
+            // Once, and not after each change of the resources.
+            let mut last = lock(&self.rejected);
+            if *last != warning {
+                tracing::warn!("{}", one_line(&warning));
+                *last = warning;
+            }
         }
         Ok(list.skills)
     }

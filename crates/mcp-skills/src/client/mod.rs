@@ -3,9 +3,12 @@
 mod error;
 mod requests;
 
+use std::collections::HashSet;
+
 use data_encoding::BASE64;
 use mcp_client::{Client, ResourceContents, Timeouts};
 use mcp_jsonrpc::TreeSize;
+use mcp_types::JsonObject;
 use mcp_types::method::Request;
 use serde_json::Value;
 
@@ -22,8 +25,8 @@ const MAX_PAGES: usize = 1_000;
 /// Maximum number of skills of a server.
 const MAX_SKILLS: usize = 10_000;
 
-/// Default of [`RemoteSkills::max_list_bytes`]: 64 MiB.
-const MAX_LIST_BYTES: usize = 64 << 20;
+/// Default of [`RemoteSkills::max_list_bytes`]: 128 MiB.
+const MAX_LIST_BYTES: usize = 128 << 20;
 
 /// The skills of one server.
 ///
@@ -83,7 +86,7 @@ impl RemoteSkills {
         self
     }
 
-    /// Sets the maximum memory of the entries in [`list`](Self::list), estimated in bytes; default: 64 MiB.
+    /// Sets the maximum memory of the entries in [`list`](Self::list), estimated in bytes; default: 128 MiB.
     pub fn max_list_bytes(mut self, bytes: usize) -> Self {
         self.max_list_bytes = bytes;
         self
@@ -114,6 +117,7 @@ impl RemoteSkills {
             rejected: Vec::new(),
         };
         let (mut cursor, mut entries, mut bytes) = (None, 0, 0);
+        let mut seen = HashSet::new();
         for _ in 0..MAX_PAGES {
             let page = self
                 .request::<ListSkills>(&requests::Page { cursor })
@@ -135,7 +139,8 @@ impl RemoteSkills {
                 }
             }
             match page.next_cursor {
-                Some(next) if !next.is_empty() => cursor = Some(next),
+                // A cursor that is repeated leads to no new page.
+                Some(next) if !next.is_empty() && seen.insert(next.clone()) => cursor = Some(next),
                 _ => return Ok(list),
             }
         }
@@ -212,15 +217,7 @@ impl RemoteSkills {
     /// The list of the skill does not contain the file, the file has another size or digest than in the list, or the skill is dynamic.
     pub async fn read_file(&self, entry: &SkillEntry, path: &str) -> Result<Vec<u8>, Error> {
         self.accept(entry)?;
-        let uri = format!("{}/{path}", entry.folder());
-        if entry.resources == Manifest::Dynamic
-            && path
-                .split('/')
-                .any(|segment| matches!(segment, "" | "." | ".."))
-        {
-            let problem = format!("{path:?} is not a path inside the skill");
-            return Err(SkillError::new(SkillErrorKind::Unlisted, &entry.uri, problem).into());
-        }
+        let uri = entry.file_uri(path)?;
         self.read(entry, &uri).await
     }
 
@@ -325,15 +322,17 @@ fn read_entry(entry: Value) -> Result<SkillEntry, RejectedSkill> {
     checked.map_err(|error| RejectedSkill { entry, error })
 }
 
-/// Returns the first field that differs. Numbers are compared by value: the entry of another implementation can spell them
-/// differently.
-fn difference(found: &mcp_types::JsonObject, entry: &mcp_types::JsonObject) -> Option<String> {
-    let names = found.keys().chain(entry.keys());
-    let value = |object: &mcp_types::JsonObject, name: &String| {
-        object.get(name).cloned().unwrap_or(Value::Null)
-    };
-    let mut different = names.filter(|name| !is_same(&value(found, name), &value(entry, name)));
-    different.next().cloned()
+/// Returns the first field that differs; an absent field is null. Numbers are compared by value: the entry of another implementation can
+/// spell them differently. Reads each value once, because a server chooses how deep they are.
+fn difference<'a>(found: &'a JsonObject, entry: &'a JsonObject) -> Option<&'a str> {
+    let differs =
+        |name: &str, value: &Value| !is_same(value, entry.get(name).unwrap_or(&Value::Null));
+    let mut of_found = found.iter().filter(|(name, value)| differs(name, value));
+    let mut of_entry = entry
+        .iter()
+        .filter(|(name, value)| !value.is_null() && !found.contains_key(*name));
+    let (name, _) = of_found.next().or_else(|| of_entry.next())?;
+    Some(name)
 }
 
 fn is_same(a: &Value, b: &Value) -> bool {
@@ -346,5 +345,45 @@ fn is_same(a: &Value, b: &Value) -> bool {
         }
         (Value::Object(a), Value::Object(b)) => difference(a, b).is_none(),
         (a, b) => a == b,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn object(value: Value) -> JsonObject {
+        match value {
+            Value::Object(object) => object,
+            other => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn fields_are_compared_by_value_and_null_is_absent() {
+        let found = object(json!({ "a": 1, "b": [1.0, { "c": null }], "d": null }));
+        let same = object(json!({ "b": [1, {}], "a": 1.0, "e": null }));
+        assert_eq!(difference(&found, &same), None);
+        for (other, field) in [
+            (json!({ "a": 2, "b": [1, {}] }), "a"),
+            (json!({ "a": 1, "b": [1, { "c": 1 }] }), "b"),
+            (json!({ "a": 1, "b": [1, {}], "f": 0 }), "f"),
+            (json!({ "b": [1, {}] }), "a"),
+        ] {
+            assert_eq!(difference(&found, &object(other)), Some(field));
+        }
+    }
+
+    /// Previously, the time doubled with each level.
+    #[test]
+    fn deep_fields_are_compared_in_one_pass() {
+        let mut value = json!(1);
+        for _ in 0..60 {
+            value = json!({ "a": value });
+        }
+        let deep = object(value);
+        assert_eq!(difference(&deep, &deep.clone()), None);
     }
 }

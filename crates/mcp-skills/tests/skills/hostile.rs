@@ -190,7 +190,7 @@ async fn a_skill_with_the_uri_of_another_server_is_read_only_from_its_own_server
 }
 
 /// Lists the skills of a server, and returns the error and the peak of the memory in bytes.
-fn list_all(server: ServerBuilder) -> (Error, u64) {
+fn list_all(server: ServerBuilder, max_bytes: usize) -> (Error, u64) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -201,7 +201,7 @@ fn list_all(server: ServerBuilder) -> (Error, u64) {
         error = runtime.block_on(async {
             let client = connect(Revision::LATEST, server).await;
             let remote = RemoteSkills::new(&client).unwrap();
-            remote.list().await.err()
+            remote.max_list_bytes(max_bytes).list().await.err()
         });
     });
     drop(runtime);
@@ -220,7 +220,7 @@ fn a_million_entries_in_pages_are_not_stored() {
             let next = count.fetch_add(1, Ordering::SeqCst);
             Json(json!({ "skills": page, "nextCursor": next.to_string() }))
         });
-    let (error, peak) = list_all(server);
+    let (error, peak) = list_all(server, 128 << 20);
     assert!(matches!(error, Error::TooMany { .. }), "{error}");
     assert_eq!(requests.load(Ordering::SeqCst), 11);
     assert!(peak < 64 << 20, "{peak} bytes");
@@ -238,10 +238,10 @@ fn large_entries_in_pages_are_not_stored() {
             let next = count.fetch_add(1, Ordering::SeqCst);
             Json(json!({ "skills": [large], "nextCursor": next.to_string() }))
         });
-    let (error, peak) = list_all(server);
+    let (error, peak) = list_all(server, 32 << 20);
     assert!(matches!(error, Error::TooMany { .. }), "{error}");
-    assert_eq!(requests.load(Ordering::SeqCst), 64);
-    assert!(peak < 80 << 20, "{peak} bytes");
+    assert_eq!(requests.load(Ordering::SeqCst), 32);
+    assert!(peak < 64 << 20, "{peak} bytes");
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn a_million_entries_in_one_page_are_refused() {
     let server = Server::builder("huge", "1")
         .extension(EXTENSION, JsonObject::new())
         .method("skills/list", move |_: Args<JsonObject>| Json(text.clone()));
-    let (error, peak) = list_all(server);
+    let (error, peak) = list_all(server, 128 << 20);
     assert!(matches!(error, Error::Client(_)), "{error}");
     assert!(peak < 64 << 20, "{peak} bytes");
 }
@@ -266,6 +266,41 @@ async fn ten_thousand_files_in_one_skill_are_refused() {
     assert!(list.skills.is_empty());
     assert_eq!(list.rejected[0].error.kind(), SkillErrorKind::TooLarge);
     client.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_entry_with_an_unclear_uri_or_description_is_left_out() {
+    let problem_of = async |uri: &str, description: &str| {
+        let mut entry = entry();
+        entry["uri"] = json!(uri);
+        entry["resources"][0]["uri"] = json!(uri);
+        entry["resources"].as_array_mut().unwrap().truncate(1);
+        entry["frontmatter"]["description"] = json!(description);
+        let (_client, remote) = lying(entry, "", "").await;
+        let rejected = remote.list().await.unwrap().rejected;
+        rejected.first().map(|one| one.error.to_string())
+    };
+    let uri = "skill://acme/review/SKILL.md";
+    assert_eq!(problem_of(uri, &"d".repeat(1_024)).await, None);
+    for description in ["", " \u{a0}", &*"d".repeat(1_025)] {
+        let problem = problem_of(uri, description).await.unwrap();
+        assert!(problem.contains("description"), "{problem}");
+    }
+    let long = format!("skill://{}/review/SKILL.md", "a".repeat(2_048));
+    for uri in [
+        "skill://safe/SKILL.md?x=/review/SKILL.md",
+        "skill://safe/SKILL.md#/review/SKILL.md",
+        "skill://a/../review/SKILL.md",
+        "skill://a/%2e%2e/review/SKILL.md",
+        "skill://a b/review/SKILL.md",
+        "skill://a\nb/review/SKILL.md",
+        "file:///etc/review/SKILL.md",
+        "skill:/review/SKILL.md",
+        &*long,
+    ] {
+        let problem = problem_of(uri, "d").await.unwrap();
+        assert!(problem.contains("its URI"), "{uri}: {problem}");
+    }
 }
 
 #[tokio::test]

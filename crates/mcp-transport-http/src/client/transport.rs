@@ -69,8 +69,7 @@ pub struct HttpTransport {
 }
 
 /// Headers that only the transport sets, and headers that are for one connection.
-const OWN: [HeaderName; 15] = [
-    header::HOST,
+const OWN: [HeaderName; 14] = [
     header::EXPECT,
     header::TE,
     header::TRAILER,

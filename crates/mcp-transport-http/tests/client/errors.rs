@@ -105,13 +105,13 @@ async fn a_success_without_a_response_is_an_error_with_the_reason() {
             200,
             json_type,
             r#"{"jsonrpc":"2.0","id":99,"result":{}}"#,
-            "response to request 99",
+            "response to another request (99)",
         ),
         (
             200,
             json_type,
             r#"{"jsonrpc":"2.0","id":"2","result":{}}"#,
-            r#"response to request "2""#,
+            r#"response to another request ("2")"#,
         ),
         (
             200,

@@ -11,12 +11,35 @@ use mcp_client::types::{
     Resource, ResourceTemplate,
 };
 use mcp_client::{Client, Error, Timeouts};
+use skills::is_of_skill;
 use tokio::time::timeout;
 
 use super::SupervisedClient;
 use super::catalog::ItemList;
 use super::permission::Item;
 use crate::error::HostError;
+
+/// Why an item was not returned.
+pub(super) enum FetchError {
+    Client(Box<Error>),
+    /// The content of a skill cannot be used.
+    Skill(Box<mcp_skills::Error>),
+}
+
+impl From<Error> for FetchError {
+    fn from(error: Error) -> Self {
+        Self::Client(Box::new(error))
+    }
+}
+
+impl From<mcp_skills::Error> for FetchError {
+    fn from(error: mcp_skills::Error) -> Self {
+        match error {
+            mcp_skills::Error::Client(error) => error.into(),
+            error => Self::Skill(Box::new(error)),
+        }
+    }
+}
 
 impl SupervisedClient {
     /// Returns the prompts that are known now, without waiting.
@@ -74,14 +97,14 @@ impl SupervisedClient {
             prompt: prompt.map(Arc::as_ref),
             arguments,
         };
-        self.fetch(&item, async |client, timeouts| {
+        let fetched = self.fetch(&item, |client, timeouts| {
             let call = client.get_prompt(name).arguments(arguments.iter().cloned());
             match timeouts {
-                Some(timeouts) => call.timeouts(timeouts).await,
-                None => call.await,
+                Some(timeouts) => call.timeouts(timeouts).into_future(),
+                None => call.into_future(),
             }
-        })
-        .await
+        });
+        fetched.await
     }
 
     /// Reads a resource, after waiting for the server as [`client`](Self::client) does. If the connection ends, the request is repeated once
@@ -90,22 +113,25 @@ impl SupervisedClient {
     /// # Errors
     /// As [`get_prompt`](Self::get_prompt).
     pub async fn read_resource(&self, uri: &str) -> Result<ReadResourceResult, HostError> {
-        self.fetch(&self.resource_item(uri), async |client, timeouts| {
+        let item = self.resource_item(uri);
+        let fetched = self.fetch(&item, |client, timeouts| {
             let call = client.read_resource(uri);
             match timeouts {
-                Some(timeouts) => call.timeouts(timeouts).await,
-                None => call.await,
+                Some(timeouts) => call.timeouts(timeouts).into_future(),
+                None => call.into_future(),
             }
-        })
-        .await
+        });
+        fetched.await
     }
 
     /// Returns the resource with this URI, as the permission sees it.
     pub(super) fn resource_item<'a>(&self, uri: &'a str) -> Item<'a> {
         let listed = self.resources();
+        let skills = self.skills();
         Item::Resource {
             uri,
             is_listed: listed.items.iter().any(|resource| resource.uri == uri),
+            is_of_skill: skills.items.iter().any(|skill| is_of_skill(skill, uri)),
         }
     }
 
@@ -125,29 +151,35 @@ impl SupervisedClient {
         let item = Item::Completion {
             reference: &reference,
         };
-        let completed = self.fetch(&item, async |client, timeouts| {
+        let completed = self.fetch(&item, |client, timeouts| {
             let call = client.complete(reference.clone(), argument, value);
             let call = call.resolved(resolved.iter().cloned());
-            let completed = match timeouts {
-                Some(timeouts) => call.timeouts(timeouts).await,
-                None => call.await,
+            let call = match timeouts {
+                Some(timeouts) => call.timeouts(timeouts).into_future(),
+                None => call.into_future(),
             };
-            match completed {
-                Err(Error::Unsupported { .. }) => {
-                    Ok(CompleteResult::new(Completion::new(Vec::new())))
+            async move {
+                match call.await {
+                    Err(Error::Unsupported { .. }) => {
+                        Ok(CompleteResult::new(Completion::new(Vec::new())))
+                    }
+                    completed => completed,
                 }
-                completed => completed,
             }
         });
         completed.await
     }
 
     /// Sends a request without side effects, and repeats it once if the connection ends.
-    pub(super) async fn fetch<T>(
+    pub(super) async fn fetch<T, E, F>(
         &self,
         item: &Item<'_>,
-        send: impl AsyncFn(&Client, Option<Timeouts>) -> Result<T, Error>,
-    ) -> Result<T, HostError> {
+        send: impl Fn(Client, Option<Timeouts>) -> F,
+    ) -> Result<T, HostError>
+    where
+        E: Into<FetchError>,
+        F: Future<Output = Result<T, E>>,
+    {
         let (mut is_repeated, mut is_permitted) = (false, false);
         loop {
             let (client, mut connection) = self.connected().await?;
@@ -163,22 +195,34 @@ impl SupervisedClient {
             }
             let started = Instant::now();
             let running = self.0.calls.start();
-            let fetched = send(&client, self.timeouts()).await;
+            let fetched = send(client, self.timeouts()).await;
             drop(running);
             if let Some(permission) = &self.0.permission {
                 permission.fetched(item, started, fetched.is_ok());
             }
-            let source = match fetched {
+            let error = match fetched {
                 Ok(fetched) => return Ok(fetched),
-                Err(source) => Box::new(source),
+                Err(error) => error.into(),
             };
-            if is_repeated || !source.is_closed() {
-                return Err(HostError::Call {
-                    server: self.name().to_owned(),
-                    kind: item.kind(),
-                    name: item.name().to_owned(),
-                    source,
-                });
+            let (server, name) = (self.name().to_owned(), item.name().to_owned());
+            match error {
+                FetchError::Client(source) if is_repeated || !source.is_closed() => {
+                    return Err(HostError::Call {
+                        server,
+                        kind: item.kind(),
+                        name,
+                        source,
+                    });
+                }
+                FetchError::Client(_) => {}
+                FetchError::Skill(source) => {
+                    let uri = name;
+                    return Err(HostError::Skill {
+                        server,
+                        uri,
+                        source,
+                    });
+                }
             }
             is_repeated = true;
             // Otherwise, the request could be sent over this connection again.

@@ -1,5 +1,7 @@
 //! Skills of a supervised server.
 
+use std::sync::Arc;
+
 use mcp_skills::{Error, RemoteSkills, SkillEntry};
 
 use super::SupervisedClient;
@@ -23,58 +25,69 @@ impl SupervisedClient {
     /// policy or the user denies it, [`HostError::Skill`] if the content differs from the list or cannot be verified, and
     /// [`HostError::Call`] for all other failures.
     pub async fn read_skill(&self, uri: &str) -> Result<String, HostError> {
-        let opened = self.fetch_of_skill(uri, None, async |skills, entry| {
-            let skill = skills.open(SkillEntry::clone(entry)).await?;
+        let opened = self.fetch_of_skill(uri, None, |skills, entry| async move {
+            let skill = skills?.open(SkillEntry::clone(&entry)).await?;
             Ok(skill.instructions().to_owned())
         });
         opened.await
     }
 
-    /// Reads a file of a listed skill, as [`read_skill`](Self::read_skill). The path is relative to the folder of the `SKILL.md`. An approval
-    /// of the skill covers all its files.
+    /// Reads a file of a listed skill, as [`read_skill`](Self::read_skill). `path` is one of [`SkillEntry::paths`]. An approval of the skill
+    /// covers all its files.
     ///
     /// # Errors
     /// As [`read_skill`](Self::read_skill). [`HostError::Skill`] if the skill has no such file.
     pub async fn read_skill_file(&self, uri: &str, path: &str) -> Result<Vec<u8>, HostError> {
-        let read = self.fetch_of_skill(uri, Some(path), async |skills, entry| {
-            skills.read_file(entry, path).await
+        let read = self.fetch_of_skill(uri, Some(path), |skills, entry| {
+            let path = path.to_owned();
+            async move { skills?.read_file(&entry, &path).await }
         });
         read.await
     }
 
-    async fn fetch_of_skill<T>(
+    async fn fetch_of_skill<T, F>(
         &self,
         uri: &str,
         path: Option<&str>,
-        read: impl AsyncFn(&RemoteSkills, &SkillEntry) -> Result<T, Error>,
-    ) -> Result<T, HostError> {
+        read: impl Fn(Result<RemoteSkills, Error>, Arc<SkillEntry>) -> F,
+    ) -> Result<T, HostError>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
         // The content is compared with the list that the server has now.
         self.wait_for_lists().await?;
         let list = self.skills();
+        let server = || self.name().to_owned();
         let Some(entry) = list.items.iter().find(|entry| entry.uri == uri) else {
             return Err(HostError::UnknownSkill {
-                server: self.name().to_owned(),
+                server: server(),
                 uri: uri.to_owned(),
+                is_listed: !list.is_stale,
             });
         };
-        let item = Item::Skill { entry, path };
-        let fetched = self.fetch(&item, async |client, timeouts| {
-            let read = async {
-                let mut skills = RemoteSkills::new(client)?;
-                if let Some(timeouts) = timeouts {
-                    skills = skills.timeouts(timeouts);
-                }
-                read(&skills, entry).await
-            };
-            match read.await {
-                Err(Error::Client(error)) => Err(error),
-                other => Ok(other),
-            }
-        });
-        fetched.await?.map_err(|source| HostError::Skill {
-            server: self.name().to_owned(),
+        // Before a person is asked.
+        let is_file = path.map_or(Ok(()), |path| entry.file_uri(path).map(drop));
+        is_file.map_err(|error| HostError::Skill {
+            server: server(),
             uri: uri.to_owned(),
-            source: Box::new(source),
-        })
+            source: Box::new(error.into()),
+        })?;
+        let item = Item::Skill { entry, path };
+        let fetched = self.fetch(&item, |client, timeouts| {
+            let skills = RemoteSkills::new(&client);
+            let skills = skills.map(|skills| match timeouts {
+                Some(timeouts) => skills.timeouts(timeouts),
+                None => skills,
+            });
+            read(skills, Arc::clone(entry))
+        });
+        fetched.await
     }
+}
+
+/// Returns whether a URI is that of a file of a skill.
+pub(crate) fn is_of_skill(skill: &SkillEntry, uri: &str) -> bool {
+    let folder = skill.uri.strip_suffix("SKILL.md").unwrap_or(&skill.uri);
+    let path = uri.strip_prefix(folder);
+    path.is_some_and(|path| skill.paths().any(|known| known == path))
 }

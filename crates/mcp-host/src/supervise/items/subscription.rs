@@ -45,9 +45,12 @@ impl SupervisedClient {
     ) -> Result<ResourceSubscription, HostError> {
         let uri = uri.into();
         let item = self.resource_item(&uri);
-        let subscribed = self.fetch(&item, async |client, _| {
-            let subscription = client.subscribe(uri.as_str()).await?;
-            Ok((subscription, client.clone()))
+        let subscribed = self.fetch(&item, |client, _| {
+            let uri = uri.clone();
+            async move {
+                let subscription = client.subscribe(uri.as_str()).await?;
+                Ok::<_, mcp_client::Error>((subscription, client))
+            }
         });
         let subscribed = subscribed.await?;
         Ok(ResourceSubscription {
