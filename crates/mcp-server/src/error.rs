@@ -154,7 +154,7 @@ impl HandlerError {
         }
     }
 
-    /// Converts to the tool result for the model, or to the JSON-RPC error.
+    /// Converts the error of a tool handler to the tool result for the model, or to a JSON-RPC error.
     pub(crate) fn into_tool_result(self) -> Result<CallToolResult, ErrorObject> {
         let content = match *self.kind {
             ErrorKind::Message(message) => vec![ContentBlock::text(message)],
@@ -168,7 +168,7 @@ impl HandlerError {
         Ok(CallToolResult::new(content).with_is_error(true))
     }
 
-    /// Converts to the JSON-RPC error of a prompt or resource.
+    /// Converts the error of a prompt or resource handler to a JSON-RPC error.
     pub(crate) fn into_error(self) -> ErrorObject {
         match *self.kind {
             ErrorKind::Arguments(problem) => {

@@ -46,7 +46,7 @@ async fn with_changes(servers: &mut Scripted) -> PipeEnd {
 
 /// Without the connection, the client would wait for changes that nothing reports.
 #[tokio::test(start_paused = true)]
-async fn a_subscription_to_lists_connects_to_the_server_or_fails() {
+async fn listening_for_list_changes_reconnects_a_lost_server_or_fails() {
     let (settings, mut servers, is_up) = Scripted::switched();
     let connecting = tokio::spawn(Proxy::connect(settings));
     let mut shared = with_changes(&mut servers).await;

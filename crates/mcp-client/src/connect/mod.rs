@@ -78,7 +78,7 @@ impl ConnectOptions {
     ) -> Result<Connected, Error> {
         if self.policy.revisions().next().is_none() {
             return Err(Error::invalid(format!(
-                "the negotiation setting allows no revision up to {}; choose another setting or a newer revision",
+                "the negotiation needs a stateless revision, and the newest allowed revision is {}; choose another negotiation or a newer revision",
                 self.policy.newest
             )));
         }

@@ -25,7 +25,8 @@ pub(crate) use self::uri::{authority_end, check_template, scheme, scheme_without
 
 /// Maximum number of items of one kind that are kept for a server.
 const MAX_ITEMS: usize = 10_000;
-/// Maximum number of resource templates of a server. The gateway compares each template with a URI that no server lists.
+/// Maximum number of resource templates that are kept for a server. If a client requests a URI that no server lists, the gateway compares
+/// the URI with every template.
 const MAX_TEMPLATES: usize = 1_000;
 /// Maximum total size of the resource templates of a server.
 const MAX_TEMPLATE_BYTES: usize = 256 << 10;

@@ -158,7 +158,7 @@ impl TryFrom<AccountMembers> for AccountSection {
     fn try_from(members: AccountMembers) -> Result<Self, Self::Error> {
         if !members.others.is_empty() {
             return Err(
-                "an account has an unknown member; its only member is \"headers\" or \"env\"",
+                "an account has an unknown member; use \"headers\" for a server with a URL, or \"env\" for a server with a command",
             );
         }
         let lower = members.headers.keys().map(|name| name.to_ascii_lowercase());

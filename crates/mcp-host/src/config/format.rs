@@ -183,7 +183,7 @@ pub(super) fn pointer_to(member: &str) -> String {
     format!("/{}", member.replace('~', "~0").replace('/', "~1"))
 }
 
-/// Removes the list of servers that these members lead to.
+/// Removes and returns the list of servers at a path of member names.
 fn take_list(root: &mut Map<String, Value>, list: &[&str]) -> Option<Value> {
     let (last, outer) = list.split_last()?;
     let mut members = root;

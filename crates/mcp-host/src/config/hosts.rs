@@ -50,11 +50,11 @@ pub(super) enum FileFolder {
 pub(super) enum References {
     /// `${NAME}`, as [`Variables`](super::Variables) reads it.
     Braces,
-    /// Also `$NAME`.
+    /// `${NAME}` and `$NAME`.
     Dollar,
-    /// Also `{env:NAME}` and `{file:PATH}`.
+    /// `${NAME}`, `{env:NAME}` and `{file:PATH}`.
     Kinds,
-    /// Also `${{ secrets.NAME }}` and `${{ inputs.NAME }}`.
+    /// `${NAME}`, `${{ secrets.NAME }}` and `${{ inputs.NAME }}`.
     Templates,
     /// Not at all.
     None,

@@ -45,7 +45,7 @@ for group in $groups; do kill -TERM "-$group"; done
 for group in $groups; do kill -KILL "-$group"; done
 "#;
 
-    /// The input of the shell of this process.
+    /// The standard input of the shell that this process has started; `None` before the first registration.
     static SHELL: Mutex<Option<ChildStdin>> = Mutex::new(None);
 
     pub(super) struct Registration {

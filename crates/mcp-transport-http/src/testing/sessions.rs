@@ -266,8 +266,13 @@ impl<S: SessionStore> Test<'_, S> {
             Err(Kind::LeaseLost),
         )?;
         self.create(id, &second).await?;
-        self.stored("a session after its removal", id, 0, Some(&second))
-            .await
+        self.stored(
+            "a session that was removed and created again",
+            id,
+            0,
+            Some(&second),
+        )
+        .await
     }
 
     async fn expired_sessions_do_not_exist(&self) -> Result<(), String> {

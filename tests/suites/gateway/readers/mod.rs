@@ -350,7 +350,7 @@ fn a_rule_covers_every_name_that_servers_read_from_a_uri() {
 
 /// The same for URIs that a server lists: users often choose their names.
 #[tokio::test]
-async fn a_rule_covers_every_name_that_servers_read_from_a_listed_uri() {
+async fn a_deny_rule_holds_for_every_way_that_servers_parse_a_listed_uri() {
     let mut random = Random(0x2026_1127_9e37_79b9);
     let uris: BTreeSet<_> = (0..URIS / 20).map(|_| note(&mut random)).collect();
     let uris: Vec<_> = uris.into_iter().collect();

@@ -96,7 +96,7 @@ fn an_account_that_cannot_be_used_is_an_error_with_its_place() {
             URL,
             AUTH,
             r#"{"accounts":{"ada":{"header":{}}}}"#,
-            "an account has an unknown member; its only member is \"headers\" or \"env\"",
+            "an account has an unknown member; use \"headers\" for a server with a URL, or \"env\" for a server with a command",
         ),
     ] {
         let error = error(&with_notes(server, auth, settings));

@@ -3,7 +3,7 @@
 //!
 //! Specification: [RFC 9113, section 10.5](https://www.rfc-editor.org/rfc/rfc9113#section-10.5).
 
-/// The control frames that a client may send in a period, in addition to those for requests and received data.
+/// Number of control frames that a client may send in each period. Each request and each received DATA frame adds to this number.
 const BURST: usize = 1_000;
 /// The length of a period, in ticks of at most 200 ms.
 const PERIOD: u64 = 50;

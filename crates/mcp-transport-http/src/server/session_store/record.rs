@@ -33,8 +33,8 @@ pub struct SessionRecord {
     /// another principal, or redirect its requests.
     #[serde(default, skip_serializing)]
     code: Option<Box<str>>,
-    /// The record as JSON, without the code. It is kept because the same text cannot always be written again from the values, for example
-    /// with some numbers.
+    /// The JSON text that `code` authenticates, without the code. It is stored because encoding the decoded values again can give a different
+    /// text, for example for some numbers.
     #[serde(skip)]
     text: Arc<[u8]>,
 }

@@ -108,7 +108,7 @@ async fn a_port_is_reused_if_it_is_free() {
 }
 
 #[test]
-fn only_a_request_of_a_browser_has_a_target() {
+fn only_a_well_formed_http_get_request_line_has_a_target() {
     assert_eq!(target("GET /a?b HTTP/1.1\r\n").as_deref(), Some("/a?b"));
     for text in [
         "",
