@@ -288,10 +288,13 @@ async fn send(
 ) -> Sent {
     let mut batches = HashMap::<Vec<u8>, Batch>::new();
     let (mut sent, now) = (Sent::default(), Instant::now());
-    for operation in operations {
+    for mut operation in operations {
         let key = match &operation {
             Operation::Append(append) if append.until.is_some_and(|until| until <= now) => {
                 sent.bytes += append.event.len();
+                answer(&mut operation, || {
+                    EventStoreError::new("the event had expired before it could be stored")
+                });
                 continue;
             }
             Operation::Append(Append { key, .. }) | Operation::Forget(key) => key,

@@ -123,7 +123,11 @@ async fn old_and_long_events_are_not_kept() {
         return;
     };
     let events = redis.redis().await.event_store();
-    let short = events.clone().with_retention(Duration::from_millis(1));
+    let none = events.clone().with_retention(Duration::ZERO);
+    let error = append(&none, key(4), 1, 10).await.unwrap_err();
+    assert!(error.contains("had expired"), "{error}");
+    // Long enough for a busy machine.
+    let short = events.clone().with_retention(Duration::from_millis(500));
     append(&short, key(1), 1, 10).await.unwrap();
     // Redis removes the stream by its own clock.
     let expired = async {
