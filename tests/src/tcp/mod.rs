@@ -18,7 +18,7 @@ pub use conn::{Answer, Conn};
 pub use request::{Request, initialize, tool};
 
 /// Time limit of everything that a test waits for.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn soon<T>(future: impl Future<Output = T>) -> T {
     timeout(PATIENCE, future)
