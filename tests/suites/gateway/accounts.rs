@@ -198,11 +198,11 @@ async fn a_user_without_an_account_does_not_make_the_gateway_unready() {
 }
 
 /// Sends a message when it is dropped.
-struct Ended(mpsc::UnboundedSender<()>);
+struct Ended(mpsc::Sender<()>);
 
 impl Drop for Ended {
     fn drop(&mut self) {
-        let _ = self.0.send(());
+        let _ = self.0.try_send(());
     }
 }
 
@@ -210,7 +210,7 @@ impl Drop for Ended {
 #[tokio::test]
 async fn a_removed_server_keeps_no_connection_of_a_user_who_listens() {
     for is_stateless in BOTH {
-        let (ended, mut ends) = mpsc::unbounded_channel();
+        let (ended, mut ends) = mpsc::channel(8);
         let upstream = upstream(is_stateless).user_connector(move |principal, _| {
             let ended = Arc::new(Ended(ended.clone()));
             let guard = Tool::new("guard", move || {
