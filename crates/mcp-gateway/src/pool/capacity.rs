@@ -103,8 +103,8 @@ enum Full {
 impl Capacity {
     /// Returns a permit to open a connection for a client, or for the gateway itself. If necessary, closes a connection that no
     /// call uses. If all connections are in use, closes the oldest connection of the client with the most connections, provided
-    /// that this client has at least two more than the new client, and the new client may end calls. Otherwise, waits for a limited time until a connection is
-    /// unused. Meanwhile, `other` can return another value instead, such as a connection that a call has released.
+    /// that this client has at least two more than the new client, and that `may_end_calls` is true. Otherwise, waits for a limited
+    /// time until a connection is unused. Meanwhile, `other` can return another value instead, such as a connection that a call has released.
     ///
     /// # Errors
     /// A limit is reached, and no connection can be closed.

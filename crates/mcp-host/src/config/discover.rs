@@ -77,7 +77,7 @@ fn known_files(
             }
         }
     }
-    // The user can have opened the own folder.
+    // The user may have opened the home folder, whose files are those of the user.
     project.retain(|(path, ..)| {
         let path = std::path::absolute(path).ok();
         path.is_none() || !user.iter().any(|(known, ..)| Some(known) == path.as_ref())

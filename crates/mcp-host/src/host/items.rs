@@ -60,7 +60,7 @@ pub struct HostResourceTemplate {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct HostSkill {
-    /// The name for a person, unique in the host: `server:uri`.
+    /// The name for a person, unique among the skills of the host: `server:uri`. In a text it has a `@` before it ([`Host::mentions`]).
     pub name: String,
     /// The name of the server.
     pub server: String,
