@@ -76,6 +76,16 @@ pub enum HostError {
         /// The reason.
         source: Box<mcp_skills::Error>,
     },
+    /// A context would have more items or bytes than it can ([`HostContext`](crate::HostContext)). Remove others first.
+    #[non_exhaustive]
+    ContextFull {
+        /// The name of the item.
+        name: String,
+        /// Maximum number of items.
+        max_items: usize,
+        /// Maximum size of all items in memory, in bytes.
+        max_bytes: usize,
+    },
     /// The action was not allowed. Nothing was sent.
     #[non_exhaustive]
     Denied {
@@ -133,6 +143,15 @@ impl HostError {
             } => write!(
                 f,
                 "the skill {uri:?} of the server {server:?} cannot be used: {source}"
+            ),
+            Self::ContextFull {
+                name,
+                max_items,
+                max_bytes,
+            } => write!(
+                f,
+                "{name:?} cannot be attached: a context can have {max_items} items and {} MiB; remove others first",
+                max_bytes >> 20
             ),
             Self::UnknownServer { name } => write!(f, "there is no server named {name:?}"),
             Self::Arguments { name } => write!(

@@ -33,7 +33,8 @@
 //! - [`SupervisedClient`] keeps one server connected: parallel start, restarts with backoff, a
 //!   tool list from a cache, and the last stderr lines. It also serves programs with one server.
 //! - [`Host`] combines many of them, and gives each tool a unique name that model APIs accept.
-//! - [`ModelApi`] has the tools, calls and results in the formats of model APIs.
+//! - [`HostContext`] has the resources, prompts and skills that a person attaches to a conversation.
+//! - [`ModelApi`] has the tools, calls, results and attachments in the formats of model APIs.
 //!
 //! Child processes end with the host, even if the host is killed. On Unix, the other processes in their
 //! process groups end too. A process that leaves its group with `setsid` continues to run.
@@ -93,7 +94,10 @@ pub use host::{
 };
 #[doc(hidden)]
 pub use model::rank as rank_tools;
-pub use model::{DroppedKeyword, HostItem, ModelApi, ModelTools, ToolBudget, ToolUse};
+pub use model::{
+    ContextItem, DroppedKeyword, HostContext, HostItem, LeftOut, ModelApi, ModelContext,
+    ModelTools, ReplacedMedia, ToolBudget, ToolSearch, ToolUse,
+};
 pub use replace_file::replace_file;
 #[doc(hidden)]
 pub use setting_names::without_setting_names;

@@ -1,18 +1,21 @@
 //! A chat in the terminal with a model that uses the tools of MCP servers.
 //!
 //! `OPENAI_API_KEY=.. cargo run --example agent -- --model gpt-4o` starts the servers of the configuration files of this
-//! folder, after it has asked. `--url` is the address of another API in the format of OpenAI Chat Completions, such as
-//! `http://127.0.0.1:11434/v1`, and `--config` names a configuration file. Ctrl-C ends an answer; at the prompt it ends the
-//! program, as Ctrl-D does.
+//! folder, after it has asked. In a line, `/mcp__server__prompt` sends a prompt, and `@server:uri` attaches a resource or a skill; `/`
+//! alone lists them. `--url` is the address of another API, such as `http://127.0.0.1:11434/v1`, `--api responses` selects the format of
+//! OpenAI Responses, which can load tools when a search has found them, and `--config` names a configuration file. Ctrl-C ends an
+//! answer; at the prompt it ends the program, as Ctrl-D does.
 
 mod endpoint;
+mod stream;
 mod terminal;
 
 use std::sync::Arc;
 
 use mcp_client::Client;
 use mcp_host::{
-    ApprovalFile, Config, ConfigFormat, Host, ListCache, ModelApi, SamplingRequest, ToolBudget,
+    ApprovalFile, Config, ConfigFormat, Host, ListCache, Mention, ModelApi, SamplingRequest,
+    ToolBudget, ToolSearch,
 };
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -22,12 +25,19 @@ use terminal::Terminal;
 
 /// The folder with the approvals and the lists of tools.
 const FOLDER: &str = ".agent";
+/// Estimated tokens of the tools that the model sees without a search, and of what the user attaches to one line.
+const TOOL_TOKENS: usize = 16_000;
+const CONTEXT_TOKENS: usize = 50_000;
 /// The model may call tools this many times before it answers.
 const MAX_ROUNDS: usize = 25;
 
 #[tokio::main]
 async fn main() -> Result<(), Failure> {
-    let (endpoint, config) = settings()?;
+    let Settings {
+        endpoint,
+        config,
+        tool_tokens,
+    } = settings()?;
     let terminal = Terminal::new();
     for warning in config.warnings() {
         terminal.note(warning);
@@ -51,6 +61,7 @@ async fn main() -> Result<(), Failure> {
     let mut chat = Chat {
         host,
         endpoint,
+        tools: ToolBudget::new(tool_tokens).with_search(ToolSearch::Client),
         messages: Vec::new(),
     };
     let mut interrupts = interrupts();
@@ -60,10 +71,14 @@ async fn main() -> Result<(), Failure> {
             _ = interrupts.recv() => None,
         };
         let Some(line) = line else { break };
+        if line.trim() == "/" {
+            chat.list(&terminal);
+            continue;
+        }
         let before = chat.messages.len();
         tokio::select! {
             answered = chat.answer(&line, &terminal) => match answered {
-                Ok(text) => terminal.say(&text),
+                Ok(()) => {}
                 Err(error) => {
                     terminal.note(&error.to_string());
                     chat.messages.truncate(before);
@@ -93,21 +108,31 @@ fn interrupts() -> mpsc::Receiver<()> {
     interrupts
 }
 
-fn settings() -> Result<(Arc<Endpoint>, Config), Failure> {
+struct Settings {
+    endpoint: Arc<Endpoint>,
+    config: Config,
+    tool_tokens: usize,
+}
+
+fn settings() -> Result<Settings, Failure> {
     let (mut url, mut model, mut file) = ("https://api.openai.com/v1".to_owned(), None, None);
+    let (mut api, mut tool_tokens) = (ModelApi::OpenAiChat, TOOL_TOKENS);
     let mut args = std::env::args().skip(1);
     while let Some(option) = args.next() {
         let value = args
             .next()
             .ok_or_else(|| format!("{option} needs a value"))?;
-        match &*option {
-            "--url" => url = value,
-            "--model" => model = Some(value),
-            "--config" => file = Some(value),
+        match (&*option, &*value) {
+            ("--url", _) => url = value,
+            ("--model", _) => model = Some(value),
+            ("--config", _) => file = Some(value),
+            ("--api", "chat") => api = ModelApi::OpenAiChat,
+            ("--api", "responses") => api = ModelApi::OpenAiResponses,
+            ("--api", _) => return Err(format!("--api {value}: use chat or responses").into()),
+            ("--tool-tokens", _) => tool_tokens = value.parse()?,
             _ => {
-                return Err(
-                    format!("unknown option {option}; use --model, --url and --config").into(),
-                );
+                let known = "--model, --url, --api, --config and --tool-tokens";
+                return Err(format!("unknown option {option}; use {known}").into());
             }
         }
     }
@@ -117,7 +142,11 @@ fn settings() -> Result<(Arc<Endpoint>, Config), Failure> {
         Some(file) => Config::read(&file, ConfigFormat::of_path(&file))?,
         None => Config::discover("."),
     };
-    Ok((Arc::new(Endpoint::new(&url, model, key)?), config))
+    Ok(Settings {
+        endpoint: Arc::new(Endpoint::new(api, &url, model, key)?),
+        config,
+        tool_tokens,
+    })
 }
 
 fn host(config: Config, endpoint: &Arc<Endpoint>, terminal: &Terminal) -> Host {
@@ -154,25 +183,81 @@ fn host(config: Config, endpoint: &Arc<Endpoint>, terminal: &Terminal) -> Host {
 struct Chat {
     host: Host,
     endpoint: Arc<Endpoint>,
+    tools: ToolBudget,
     messages: Vec<Value>,
 }
 
 impl Chat {
-    /// Returns the model's answer, after the calls that it asks for.
-    async fn answer(&mut self, line: &str, terminal: &Terminal) -> Result<String, Failure> {
-        let format = ModelApi::OpenAiChat;
-        self.messages
-            .push(json!({ "role": "user", "content": line }));
+    /// Prints what the user can write in a line.
+    fn list(&self, terminal: &Terminal) {
+        let described = |name: &str, description: Option<&str>| {
+            let description = description.map(|text| format!("  {text}"));
+            terminal.say(&format!("{name}{}", description.unwrap_or_default()));
+        };
+        for prompt in self.host.prompts() {
+            let name = format!("/{}", prompt.name);
+            described(&name, prompt.prompt.description.as_deref());
+        }
+        for resource in self.host.resources() {
+            let name = format!("@{}", resource.name);
+            described(&name, resource.resource.description.as_deref());
+        }
+        for skill in self.host.skills() {
+            let name = format!("@{}", skill.name);
+            described(&name, Some(skill.skill.description()));
+        }
+    }
+
+    /// Adds what the user has written, and what it names.
+    async fn ask(&mut self, line: &str, terminal: &Terminal) -> Result<(), Failure> {
+        let mut context = self.host.context();
+        let mentions = self.host.mentions(line);
+        for mention in &mentions {
+            let item = context.attach(mention).await?;
+            let text = format!("attached {}: about {} tokens", item.name, item.tokens);
+            terminal.note(&text);
+        }
+        let attached = self.endpoint.api.context(&context, CONTEXT_TOKENS);
+        for item in &attached.left_out {
+            terminal.note(&format!("{} is too long for the model", item.name));
+        }
+        for media in &attached.replaced {
+            let text = format!(
+                "the model cannot read {} of {}",
+                media.mime_type, media.item
+            );
+            terminal.note(&text);
+        }
+        self.messages.extend(attached.messages);
+        // The messages of a prompt are what the user says.
+        if !matches!(mentions.first(), Some(Mention::Prompt { .. })) {
+            let message = json!({ "role": "user", "content": line });
+            self.messages.push(message);
+        }
+        Ok(())
+    }
+
+    /// Prints the model's answer, after the calls that it asks for.
+    async fn answer(&mut self, line: &str, terminal: &Terminal) -> Result<(), Failure> {
+        self.ask(line, terminal).await?;
+        let api = self.endpoint.api;
         for _ in 0..MAX_ROUNDS {
-            let tools = format
-                .tools_within_budget(&self.host.tools(), &ToolBudget::new(16_000))
-                .tools;
-            let response = self.endpoint.complete(&self.messages, &tools).await?;
-            let message = &response["choices"][0]["message"];
-            self.messages.push(message.clone());
-            let tool_uses = format.tool_uses(&response);
+            let tools = api.tools_within_budget(&self.host.tools(), &self.tools);
+            let print = |text: &str| terminal.write(text);
+            let response = self.endpoint.respond(&self.messages, &tools.tools, print);
+            let response = response.await?;
+            match (api, &response["output"]) {
+                (ModelApi::OpenAiResponses, Value::Array(items)) => {
+                    self.messages.extend(items.iter().cloned());
+                }
+                _ => self
+                    .messages
+                    .push(response["choices"][0]["message"].clone()),
+            }
+            let tool_uses = api.tool_uses(&response);
             if tool_uses.is_empty() {
-                return Ok(message["content"].as_str().unwrap_or_default().to_owned());
+                terminal.write("\n");
+                return Ok(());
             }
             let mut results = Vec::new();
             for tool_use in tool_uses {
@@ -180,7 +265,7 @@ impl Chat {
                 let result = self.host.call(&tool_use).await;
                 results.push((tool_use, result));
             }
-            self.messages.extend(format.results(&results));
+            self.messages.extend(api.results(&results));
         }
         Err(format!("the model has called tools {MAX_ROUNDS} times without an answer").into())
     }

@@ -1,6 +1,6 @@
 //! Questions and answers on the terminal.
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::Arc;
 
 use mcp_client::Progress;
@@ -19,10 +19,16 @@ impl Terminal {
         Self(Arc::new(Mutex::new(BufReader::new(stdin()).lines())))
     }
 
-    /// Prints the answer of the model. Its text is not trusted, like that of a server.
-    pub(crate) fn say(&self, text: &str) {
+    /// Prints a part of the answer of the model. Its text is not trusted, like that of a server.
+    pub(crate) fn write(&self, text: &str) {
+        let mut out = io::stdout();
         // If the terminal is closed, the text is lost.
-        let _ = writeln!(io::stdout(), "{}", printable(text));
+        let _ = write!(out, "{}", printable(text)).and_then(|()| out.flush());
+    }
+
+    /// Prints a line.
+    pub(crate) fn say(&self, text: &str) {
+        self.write(&format!("{text}\n"));
     }
 
     /// Prints a line beside the conversation.
@@ -30,15 +36,30 @@ impl Terminal {
         let _ = writeln!(io::stderr(), "[{}]", printable(text));
     }
 
+    /// Shows the progress of a call: a bar that is drawn again in a terminal, otherwise lines.
     pub(crate) fn progress(&self, tool: &str, progress: &Progress) {
-        let total = progress.total.map(|total| format!(" of {total}"));
         let message = progress.message.as_deref().unwrap_or_default();
-        let text = format!(
-            "{tool}: {}{} {message}",
-            progress.progress,
-            total.unwrap_or_default()
-        );
-        self.note(text.trim_end());
+        let shown = match progress.total.filter(|total| *total > 0.0) {
+            Some(total) => {
+                let percent = (progress.progress / total * 100.0).clamp(0.0, 100.0);
+                // From 0 to 20, so nothing is lost.
+                #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+                let length = (percent / 5.0) as usize;
+                format!("{:-<20} {percent:.0} %", "#".repeat(length))
+            }
+            None => progress.progress.to_string(),
+        };
+        let text = format!("{tool}: {shown} {message}");
+        if !io::stderr().is_terminal() {
+            return self.note(text.trim_end());
+        }
+        let is_complete = progress
+            .total
+            .is_some_and(|total| progress.progress >= total);
+        let end = if is_complete { "\n" } else { "" };
+        let text = printable(text.trim_end()).replace('\n', " ");
+        let mut terminal = io::stderr();
+        let _ = write!(terminal, "\r\x1b[K[{text}]{end}").and_then(|()| terminal.flush());
     }
 
     /// Reads a line; `None` at the end of stdin.
@@ -50,7 +71,7 @@ impl Terminal {
     }
 
     pub(crate) async fn decide(&self, request: &ConsentRequest) -> Decision {
-        let prompt = format!("{request}\n[y]es, for this [s]ession, [a]lways, [N]o? ");
+        let prompt = format!("{request}\nAllow it? [y]es, for this [s]ession, [a]lways, [N]o: ");
         match self
             .line(&prompt)
             .await

@@ -167,7 +167,7 @@ impl Host {
     }
 
     /// Returns the server of the prompt with this name, and the prompt.
-    fn find_prompt(&self, name: &str) -> Option<(SupervisedClient, Arc<Prompt>)> {
+    pub(crate) fn find_prompt(&self, name: &str) -> Option<(SupervisedClient, Arc<Prompt>)> {
         let rest = name.strip_prefix("mcp__")?;
         self.0.read().iter().find_map(|(server_name, server)| {
             if !may_belong(rest, server_name) {

@@ -27,6 +27,7 @@ use long_results::LongResults;
 pub(crate) use long_results::READ_RESULT;
 pub use mentions::Mention;
 pub use names::model_name;
+pub(crate) use names::resource_name;
 pub use reload::ConfigChanges;
 
 use crate::coordinate::{LogStream, RootPaths};

@@ -52,7 +52,7 @@ pub(super) fn prompt_name(server: &str, prompt: &str) -> String {
 
 /// Returns the name of a resource for a person: `server:uri`. In the name of the server, colons, spaces and other characters that are not
 /// part of a word are escaped as in a URI, so that the first colon is its end.
-pub(super) fn resource_name(server: &str, uri: &str) -> String {
+pub(crate) fn resource_name(server: &str, uri: &str) -> String {
     let is_part = |c: char| (c.is_alphanumeric() || matches!(c, '_' | '-' | '.')) && !is_hidden(c);
     let mut name = String::with_capacity(server.len() + 1 + uri.len());
     for c in server.chars() {

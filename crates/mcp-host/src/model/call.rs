@@ -5,7 +5,7 @@ use mcp_jsonrpc::decode_document;
 use serde_json::Value;
 
 use super::ModelApi;
-use super::search::{CALL_TOOL, SEARCH_TOOLS};
+use super::search::{CALL_TOOL, SEARCH_TOOLS, TOOL_SEARCH};
 use crate::error::HostError;
 use crate::host::{Host, READ_RESULT};
 
@@ -47,7 +47,8 @@ impl ToolUse {
 }
 
 impl ModelApi {
-    /// Returns the calls in a response, in their order. For a response without calls, in any form, the list is empty.
+    /// Returns the calls in a response, in their order. For a response without calls, in any form, the list is empty. A search that
+    /// the API leaves to the host ([`ToolSearch::Client`](super::ToolSearch::Client)) is a call of `tool_search`.
     pub fn tool_uses(self, response: &Value) -> Vec<ToolUse> {
         let items = match self {
             Self::OpenAiChat => &response["choices"][0]["message"]["tool_calls"],
@@ -55,6 +56,7 @@ impl ModelApi {
             Self::Anthropic => &response["content"],
             Self::Gemini => &response["candidates"][0]["content"]["parts"],
         };
+        let search = Value::from(TOOL_SEARCH);
         let parse = |item: &Value| match self {
             Self::OpenAiChat => {
                 let function = item.get("function")?;
@@ -64,8 +66,12 @@ impl ModelApi {
                     &function["arguments"],
                 ))
             }
-            Self::OpenAiResponses => (item["type"] == "function_call")
-                .then(|| ToolUse::parse(&item["call_id"], &item["name"], &item["arguments"])),
+            Self::OpenAiResponses => match item["type"].as_str() {
+                Some("function_call") => Some(&item["name"]),
+                Some("tool_search_call") if item["execution"] != "server" => Some(&search),
+                _ => None,
+            }
+            .map(|name| ToolUse::parse(&item["call_id"], name, &item["arguments"])),
             Self::Anthropic => (item["type"] == "tool_use")
                 .then(|| ToolUse::parse(&item["id"], &item["name"], &item["input"])),
             Self::Gemini => {
@@ -83,7 +89,7 @@ impl ModelApi {
 }
 
 impl Host {
-    /// Calls a tool for a model, as [`call_tool`](Self::call_tool) does. `search_tools` and `call_tool`
+    /// Calls a tool for a model, as [`call_tool`](Self::call_tool) does. `search_tools`, `call_tool` and `tool_search`
     /// ([`ModelApi::tools_within_budget`]) and `read_result` ([`HostBuilder::max_result_bytes`](crate::HostBuilder::max_result_bytes)) are
     /// tools of the host itself.
     ///
@@ -100,7 +106,9 @@ impl Host {
             return Ok(results.read(&tool_use.input));
         }
         let (name, arguments) = match name.as_str() {
-            SEARCH_TOOLS => return Ok(self.search_tools(&tool_use.input).await),
+            SEARCH_TOOLS | TOOL_SEARCH => {
+                return Ok(self.search_tools(name, &tool_use.input).await);
+            }
             CALL_TOOL => Self::called_tool(&tool_use.input)?,
             name => (name.to_owned(), tool_use.input.clone()),
         };

@@ -1,8 +1,12 @@
-//! Tools, calls and results in the formats of model APIs.
+//! Tools, calls, results and attachments in the formats of model APIs.
 
+mod block;
 mod call;
+mod context;
+mod deferred;
 mod gemini;
 mod items;
+mod messages;
 mod narrow;
 mod rank;
 mod result;
@@ -10,9 +14,10 @@ mod search;
 mod tools;
 
 pub use call::ToolUse;
+pub use context::{ContextItem, HostContext, LeftOut, ModelContext, ReplacedMedia};
 pub use items::HostItem;
 pub use rank::rank;
-pub use search::ToolBudget;
+pub use search::{ToolBudget, ToolSearch};
 pub use tools::{DroppedKeyword, ModelTools};
 
 /// A model API. The methods write and read its formats of tools, calls and results.

@@ -1,22 +1,16 @@
 //! Results for the model.
 
-use std::borrow::Cow;
-
-use mcp_client::types::{ContentBlock, ResourceContents};
+use mcp_client::types::ContentBlock;
 use mcp_client::{CallToolResult, Error};
 use mcp_jsonrpc::decode_document;
 use serde_json::{Value, json};
 
+use super::block::{Block, Part};
+use super::search::{TOOL_SEARCH, loaded_tools};
 use super::{ModelApi, ToolUse};
 use crate::error::HostError;
+use crate::host::HostTool;
 use crate::setting_names::without_setting_names;
-
-/// A part of a result.
-enum Part<'a> {
-    Text(String),
-    /// The MIME type and the data in base64.
-    Media(&'a str, Cow<'a, str>),
-}
 
 impl ModelApi {
     /// Returns the messages that answer the calls of one response: append them to `messages`, `input`
@@ -29,6 +23,12 @@ impl ModelApi {
         let mut media = Vec::new();
         let mut answers = Vec::new();
         for (tool_use, result) in results {
+            if tool_use.name == TOOL_SEARCH
+                && let Some(answer) = self.answer_of_search(tool_use, result.as_ref().ok())
+            {
+                answers.push(answer);
+                continue;
+            }
             let (parts, is_error) = match result {
                 Ok(result) => (self.parts(result), result.is_error == Some(true)),
                 Err(error) => (self.parts_of_error(error), true),
@@ -45,11 +45,8 @@ impl ModelApi {
         }
         match self {
             _ if answers.is_empty() => {}
-            Self::Anthropic => answers = vec![json!({ "role": "user", "content": answers })],
-            Self::Gemini => answers = vec![json!({ "role": "user", "parts": answers })],
-            Self::OpenAiChat if !media.is_empty() => {
-                answers.push(json!({ "role": "user", "content": media }));
-            }
+            Self::Anthropic | Self::Gemini => answers = vec![self.user_message(answers)],
+            Self::OpenAiChat if !media.is_empty() => answers.push(self.user_message(media)),
             Self::OpenAiChat | Self::OpenAiResponses => {}
         }
         answers
@@ -65,10 +62,8 @@ impl ModelApi {
             }
             Self::OpenAiResponses => {
                 let item = |part: &Part<'_>| match part {
-                    Part::Text(text) => json!({ "type": "input_text", "text": text }),
-                    Part::Media(mime_type, data) => {
-                        json!({ "type": "input_image", "image_url": data_url(mime_type, data) })
-                    }
+                    Part::Text(text) => self.text_content(text),
+                    Part::Media(mime_type, data) => self.media_content(mime_type, data),
                 };
                 let output = match parts.iter().any(|part| matches!(part, Part::Media(..))) {
                     true => parts.iter().map(item).collect(),
@@ -78,11 +73,8 @@ impl ModelApi {
             }
             Self::Anthropic => {
                 let block = |part: &Part<'_>| match part {
-                    Part::Text(text) => json!({ "type": "text", "text": text }),
-                    Part::Media(mime_type, data) => json!({
-                        "type": "image",
-                        "source": { "type": "base64", "media_type": mime_type, "data": data }
-                    }),
+                    Part::Text(text) => self.text_content(text),
+                    Part::Media(mime_type, data) => self.media_content(mime_type, data),
                 };
                 let content: Vec<Value> = parts.iter().map(block).collect();
                 json!({
@@ -98,9 +90,7 @@ impl ModelApi {
                 }
                 let media = parts.iter().filter_map(|part| match part {
                     Part::Text(_) => None,
-                    Part::Media(mime_type, data) => {
-                        Some(json!({ "inlineData": { "mimeType": mime_type, "data": data } }))
-                    }
+                    Part::Media(mime_type, data) => Some(self.media_content(mime_type, data)),
                 });
                 let media: Vec<Value> = media.collect();
                 if !media.is_empty() {
@@ -108,6 +98,34 @@ impl ModelApi {
                 }
                 json!({ "functionResponse": response })
             }
+        }
+    }
+
+    /// Returns the answer that loads the tools which a search has found. `None` if it is like the result of a tool: an error, no tools,
+    /// or an API without this search.
+    fn answer_of_search(
+        self,
+        tool_use: &ToolUse,
+        result: Option<&CallToolResult>,
+    ) -> Option<Value> {
+        let found = result.map(loaded_tools).unwrap_or_default();
+        match self {
+            Self::Anthropic if !found.is_empty() => {
+                let reference =
+                    |tool: &HostTool| json!({ "type": "tool_reference", "tool_name": tool.name });
+                let content: Vec<Value> = found.iter().map(reference).collect();
+                Some(
+                    json!({ "type": "tool_result", "tool_use_id": tool_use.id, "content": content }),
+                )
+            }
+            Self::OpenAiResponses => Some(json!({
+                "type": "tool_search_output",
+                "call_id": tool_use.id,
+                "execution": "client",
+                "status": "completed",
+                "tools": self.deferred(&found).tools
+            })),
+            _ => None,
         }
     }
 
@@ -148,34 +166,12 @@ impl ModelApi {
     }
 
     fn part(self, block: &ContentBlock) -> Part<'_> {
-        match block {
-            ContentBlock::Text(text) => Part::Text(text.text.clone()),
-            ContentBlock::Image(image) => self.media(&image.mime_type, &image.data, "image"),
-            ContentBlock::Audio(audio) => self.media(&audio.mime_type, &audio.data, "audio"),
-            ContentBlock::ResourceLink(link) => {
-                let details = [&link.mime_type, &link.description].into_iter().flatten();
-                let details: String = details.map(|text| format!(", {text}")).collect();
-                Part::Text(format!("[resource {:?}: {}{details}]", link.name, link.uri))
-            }
-            ContentBlock::Resource(resource) => match &resource.resource {
-                ResourceContents::Text(text) => {
-                    Part::Text(format!("[{}]\n{}", text.uri, text.text))
-                }
-                ResourceContents::Blob(blob) => {
-                    let mime_type = blob
-                        .mime_type
-                        .as_deref()
-                        .unwrap_or("application/octet-stream");
-                    self.media(mime_type, &blob.blob, &blob.uri)
-                }
-                _ => Part::Text("[a resource of an unknown type]".to_owned()),
-            },
-            _ => Part::Text("[content of an unknown type]".to_owned()),
-        }
+        Block::of(block).into_part(self.result_media())
     }
 
-    fn media<'a>(self, mime_type: &'a str, data: &'a str, what: &str) -> Part<'a> {
-        let accepted: &[&str] = match self {
+    /// Returns the MIME types of media that results of tools can have. The media of Chat Completions are in a message of the user.
+    fn result_media(self) -> &'static [&'static str] {
+        match self {
             Self::OpenAiChat => &[
                 "image/png",
                 "image/jpeg",
@@ -189,35 +185,8 @@ impl ModelApi {
                 &["image/png", "image/jpeg", "image/gif", "image/webp"]
             }
             Self::Gemini => &["image/png", "image/jpeg", "image/webp", "application/pdf"],
-        };
-        let Some(data) = base64(data) else {
-            return Part::Text(format!("[{what}: data of {mime_type} that is not base64]"));
-        };
-        if accepted.contains(&mime_type) {
-            return Part::Media(mime_type, data);
         }
-        let bytes = data.len() / 4 * 3;
-        Part::Text(format!(
-            "[{what}: about {bytes} bytes of {mime_type}, which this model API does not accept]"
-        ))
     }
-}
-
-/// Returns base64 as model APIs accept it: without white space, and without the beginning of a `data:` URL. `None` if the text is not base64.
-fn base64(text: &str) -> Option<Cow<'_, str>> {
-    let data = match text.strip_prefix("data:") {
-        Some(url) => url.split_once(";base64,")?.1,
-        None => text,
-    };
-    let is_space = |byte: u8| byte.is_ascii_whitespace();
-    let data = match data.bytes().any(is_space) {
-        true => Cow::Owned(data.split_ascii_whitespace().collect()),
-        false => Cow::Borrowed(data),
-    };
-    let digits = data.trim_end_matches('=');
-    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
-    let is_complete = data.len().is_multiple_of(4) && data.len() - digits.len() <= 2;
-    (is_complete && digits.bytes().all(is_digit)).then_some(data)
 }
 
 /// Returns the text of all parts. The media of a tool message of Chat Completions are in the next message.
@@ -239,18 +208,6 @@ fn chat_media(part: &Part<'_>, tool: &str) -> Option<[Value; 2]> {
         return None;
     };
     let caption = json!({ "type": "text", "text": format!("Part of the result of {tool}:") });
-    let media = match *mime_type {
-        "audio/wav" => {
-            json!({ "type": "input_audio", "input_audio": { "data": data, "format": "wav" } })
-        }
-        "audio/mpeg" | "audio/mp3" => {
-            json!({ "type": "input_audio", "input_audio": { "data": data, "format": "mp3" } })
-        }
-        _ => json!({ "type": "image_url", "image_url": { "url": data_url(mime_type, data) } }),
-    };
+    let media = ModelApi::OpenAiChat.media_content(mime_type, data);
     Some([caption, media])
-}
-
-fn data_url(mime_type: &str, data: &str) -> String {
-    format!("data:{mime_type};base64,{data}")
 }

@@ -14,9 +14,11 @@ use super::{ModelApi, ModelTools};
 use crate::error::HostError;
 use crate::host::{Host, HostTool};
 
-/// Names of the two tools. No tool of a server has these names: the names of those tools contain `__` or end with a hash.
+/// Names of the tools of the host. No tool of a server has these names: the names of those tools contain `__` or end with a hash.
 pub(super) const SEARCH_TOOLS: &str = "search_tools";
 pub(super) const CALL_TOOL: &str = "call_tool";
+/// The search of APIs that load deferred tools.
+pub(super) const TOOL_SEARCH: &str = "tool_search";
 
 /// Default and maximum number of tools in a result.
 const RESULTS: usize = 5;
@@ -25,10 +27,11 @@ const MAX_RESULTS: usize = 20;
 const MAX_RESULT_BYTES: usize = 64 << 10;
 /// Maximum number of servers that the description of `search_tools` names.
 const MAX_SERVERS: usize = 50;
+const NOTHING_FOUND: &str = "No tool has these words. Try other words.";
 /// Number of bytes of JSON that count as one token. Texts of models have three to four bytes for each token; schemas have fewer.
-const BYTES_PER_TOKEN: usize = 3;
+pub(super) const BYTES_PER_TOKEN: usize = 3;
 
-/// The number of tokens that tool definitions may use in a model request.
+/// The number of tokens that tool definitions may use in a model request, and what replaces them beyond it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolBudget {
@@ -36,14 +39,31 @@ pub struct ToolBudget {
     pub max_tokens: usize,
     /// Names for the model of tools that are always listed.
     pub pinned: Vec<String>,
+    /// How the model finds the other tools.
+    pub search: ToolSearch,
+}
+
+/// How a model finds tools that are not in its context.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ToolSearch {
+    /// With two tools of the host, `search_tools` and `call_tool`. All APIs and models can use them.
+    #[default]
+    Tools,
+    /// With the deferred tools of the API. The host searches, so the provider does not decide which tools a model sees.
+    Client,
+    /// With the deferred tools of the API. The provider searches.
+    Provider,
 }
 
 impl ToolBudget {
-    /// Creates a budget of `max_tokens`, estimated as one token for three bytes of JSON, without pinned tools.
+    /// Creates a budget of `max_tokens`, estimated as one token for three bytes of JSON, without pinned tools, and with
+    /// [`ToolSearch::Tools`].
     pub fn new(max_tokens: usize) -> Self {
         Self {
             max_tokens,
             pinned: Vec::new(),
+            search: ToolSearch::default(),
         }
     }
 
@@ -51,6 +71,13 @@ impl ToolBudget {
     #[must_use]
     pub fn with_pinned(mut self, name: impl Into<String>) -> Self {
         self.pinned.push(name.into());
+        self
+    }
+
+    /// Sets how the model finds the tools that are not listed.
+    #[must_use]
+    pub fn with_search(mut self, search: ToolSearch) -> Self {
+        self.search = search;
         self
     }
 
@@ -62,8 +89,16 @@ impl ToolBudget {
 impl ModelApi {
     /// Returns tools in this format, as [`tools`](Self::tools) does, if they are within the budget.
     ///
-    /// If the tools exceed the budget, returns the pinned tools and two other tools. With `search_tools`, the model finds tools
-    /// by words of their names and descriptions. With `call_tool`, it calls them. [`Host::call`] answers both.
+    /// If the tools exceed the budget, returns the pinned tools and a search ([`ToolBudget::search`]):
+    ///
+    /// - [`ToolSearch::Tools`]: with `search_tools`, the model finds tools by words of their names and descriptions. With `call_tool`,
+    ///   it calls them.
+    /// - [`ToolSearch::Client`] and [`ToolSearch::Provider`]: the other tools are deferred. The API gives a deferred tool to the model
+    ///   only after a search has found it, and the model then calls it by its own name. Anthropic and OpenAI Responses defer tools;
+    ///   not all their models do. For the other APIs, `ToolSearch::Tools` applies.
+    ///
+    /// [`tool_uses`](Self::tool_uses), [`Host::call`] and [`results`](Self::results) execute the searches of the host. Anthropic rejects a
+    /// conversation in which a search has found a tool that the request no longer defines.
     pub fn tools_within_budget(self, tools: &[HostTool], budget: &ToolBudget) -> ModelTools {
         // A long list is not converted only to be measured.
         let text = |tool: &HostTool| {
@@ -77,43 +112,31 @@ impl ModelApi {
             }
         }
         let is_pinned =
-            |tool: &&HostTool| tool.server.is_empty() || budget.pinned.contains(&tool.name);
-        let mut offered: Vec<HostTool> = tools.iter().filter(is_pinned).cloned().collect();
-        offered.extend(self.search_tools(tools));
-        ModelTools {
-            has_search_tools: true,
-            ..self.tools(&offered)
-        }
+            |tool: &HostTool| tool.server.is_empty() || budget.pinned.contains(&tool.name);
+        let (mut pinned, others): (Vec<_>, Vec<_>) = tools.iter().cloned().partition(is_pinned);
+        let (search, mut offered) = match (self, budget.search) {
+            (Self::Anthropic | Self::OpenAiResponses, search @ ToolSearch::Client) => {
+                (search, self.with_client_search(&pinned, &others))
+            }
+            (Self::Anthropic | Self::OpenAiResponses, search @ ToolSearch::Provider) => {
+                (search, self.with_provider_search(&pinned, &others))
+            }
+            _ => {
+                pinned.extend(self.search_tools(tools));
+                (ToolSearch::Tools, self.tools(&pinned))
+            }
+        };
+        offered.search = Some(search);
+        offered
     }
 
-    /// Returns the definitions of the two tools.
+    /// Returns the two tools of the host.
     fn search_tools(self, tools: &[HostTool]) -> [HostTool; 2] {
-        let mut counts = BTreeMap::<&str, usize>::new();
-        for tool in tools.iter().filter(|tool| !tool.server.is_empty()) {
-            *counts.entry(&tool.server).or_default() += 1;
-        }
-        let mut description = "Finds tools by words of their names and descriptions, with the schema of their \
-             arguments. Call the tools that it returns with call_tool. Servers and their number of tools: "
-            .to_owned();
-        for (number, (server, count)) in counts.iter().take(MAX_SERVERS).enumerate() {
-            let separator = if number > 0 { ", " } else { "" };
-            // Writing to a string does not fail.
-            let _ = write!(description, "{separator}{server} ({count})");
-        }
-        if counts.len() > MAX_SERVERS {
-            let _ = write!(description, ", and {} more", counts.len() - MAX_SERVERS);
-        }
-        let search = json!({
-            "type": "object",
-            "properties": {
-                "query": { "type": "string", "description": "Words, for example: read file" },
-                "limit": {
-                    "type": "integer", "minimum": 1, "maximum": MAX_RESULTS,
-                    "description": format!("The number of tools. Default: {RESULTS}")
-                }
-            },
-            "required": ["query"]
-        });
+        let description = format!(
+            "Finds tools by words of their names and descriptions, with the schema of their arguments. \
+             Call the tools that it returns with {CALL_TOOL}. {}",
+            servers_of(tools)
+        );
         let arguments = match self {
             // Gemini rejects an object without properties.
             Self::Gemini => {
@@ -130,7 +153,7 @@ impl ModelApi {
             "required": ["name", "arguments"]
         });
         [
-            local_tool(SEARCH_TOOLS, description, search),
+            local_tool(SEARCH_TOOLS, description, search_parameters()),
             local_tool(
                 CALL_TOOL,
                 "Calls a tool that search_tools has returned.",
@@ -140,8 +163,41 @@ impl ModelApi {
     }
 }
 
+/// Returns the schema of the arguments of a search.
+pub(super) fn search_parameters() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "query": { "type": "string", "description": "Words, for example: read file" },
+            "limit": {
+                "type": "integer", "minimum": 1, "maximum": MAX_RESULTS,
+                "description": format!("The number of tools. Default: {RESULTS}")
+            }
+        },
+        "required": ["query"]
+    })
+}
+
+/// Returns a sentence that names the servers of the tools.
+pub(super) fn servers_of(tools: &[HostTool]) -> String {
+    let mut counts = BTreeMap::<&str, usize>::new();
+    for tool in tools.iter().filter(|tool| !tool.server.is_empty()) {
+        *counts.entry(&tool.server).or_default() += 1;
+    }
+    let mut text = "Servers and their number of tools: ".to_owned();
+    for (number, (server, count)) in counts.iter().take(MAX_SERVERS).enumerate() {
+        let separator = if number > 0 { ", " } else { "" };
+        // Writing to a string does not fail.
+        let _ = write!(text, "{separator}{server} ({count})");
+    }
+    if counts.len() > MAX_SERVERS {
+        let _ = write!(text, ", and {} more", counts.len() - MAX_SERVERS);
+    }
+    text
+}
+
 /// Returns a tool that the host itself answers.
-fn local_tool(name: &str, description: impl Into<String>, schema: Value) -> HostTool {
+pub(super) fn local_tool(name: &str, description: impl Into<String>, schema: Value) -> HostTool {
     let schema: JsonObject = match schema {
         Value::Object(schema) => schema.into_iter().collect(),
         _ => JsonObject::new(),
@@ -155,17 +211,21 @@ fn local_tool(name: &str, description: impl Into<String>, schema: Value) -> Host
 }
 
 impl Host {
-    /// Answers a call of `search_tools`. Ranking many tools takes time, so it runs on a thread for blocking work.
-    pub(super) async fn search_tools(&self, input: &Value) -> CallToolResult {
+    /// Answers a call of `search_tools`, or of `tool_search`. Ranking many tools takes time, so it runs on a thread for blocking work.
+    pub(super) async fn search_tools(&self, name: &str, input: &Value) -> CallToolResult {
         let Some(query) = input["query"].as_str().map(ToOwned::to_owned) else {
-            return failed("search_tools needs the text \"query\"".to_owned());
+            return failed(format!("{name} needs the text \"query\""));
         };
         let limit = input["limit"].as_u64().map_or(RESULTS, |limit| {
             usize::try_from(limit).unwrap_or(MAX_RESULTS)
         });
         let (mut tools, limit) = (self.tools(), limit.clamp(1, MAX_RESULTS));
         tools.retain(|tool| !tool.server.is_empty());
-        let found = tokio::task::spawn_blocking(move || search(&query, &tools, limit));
+        let answer = match name {
+            TOOL_SEARCH => found_tools,
+            _ => found_definitions,
+        };
+        let found = tokio::task::spawn_blocking(move || answer(&search(&query, &tools, limit)));
         found
             .await
             .unwrap_or_else(|_| failed("the search failed".to_owned()))
@@ -193,14 +253,20 @@ impl Host {
     }
 }
 
-fn search(query: &str, tools: &[HostTool], limit: usize) -> CallToolResult {
+/// Returns the tools that the words describe, best first.
+fn search<'a>(query: &str, tools: &'a [HostTool], limit: usize) -> Vec<&'a HostTool> {
     let texts = tools.iter().map(|tool| {
         let description = tool.tool.description.as_deref().unwrap_or_default();
         (tool.name.as_str(), description)
     });
+    let best = rank(query, texts, limit).into_iter();
+    best.filter_map(|index| tools.get(index)).collect()
+}
+
+/// Returns definitions as the text for [`CALL_TOOL`].
+fn found_definitions(found: &[&HostTool]) -> CallToolResult {
     let mut results = String::new();
-    for index in rank(query, texts, limit) {
-        let tool = &tools[index];
+    for tool in found {
         let entry = json!({
             "name": tool.name, "description": tool.tool.description, "inputSchema": tool.tool.input_schema
         });
@@ -213,11 +279,48 @@ fn search(query: &str, tools: &[HostTool], limit: usize) -> CallToolResult {
         results.push('\n');
     }
     match results.is_empty() {
-        true => CallToolResult::new(vec![ContentBlock::text(
-            "No tool has these words. Try other words.",
-        )]),
+        true => CallToolResult::new(vec![ContentBlock::text(NOTHING_FOUND)]),
         false => CallToolResult::new(vec![ContentBlock::text(results)]),
     }
+}
+
+/// Returns the tools that the API loads, as structured content. [`loaded_tools`] reads it.
+fn found_tools(found: &[&HostTool]) -> CallToolResult {
+    let mut bytes = 0;
+    let mut tools = Vec::new();
+    for tool in found {
+        let mut definition = Tool::new(&*tool.name, tool.tool.input_schema.clone());
+        definition.description.clone_from(&tool.tool.description);
+        let mut definition = json!(definition);
+        bytes += definition.to_string().len();
+        if bytes > MAX_RESULT_BYTES {
+            // Without its schema, the model can still call it, and the server says what is wrong.
+            definition = json!(Tool::new(&*tool.name, JsonObject::new()));
+        }
+        tools.push(definition);
+    }
+    let mut result = CallToolResult::new(Vec::new());
+    if tools.is_empty() {
+        result.content.push(ContentBlock::text(NOTHING_FOUND));
+    }
+    result.structured_content = Some(json!({ "tools": tools }));
+    result
+}
+
+/// Returns the tools in the result of a `tool_search`.
+pub(super) fn loaded_tools(result: &CallToolResult) -> Vec<HostTool> {
+    let tools = result.structured_content.as_ref();
+    let tools = tools.and_then(|content| content["tools"].as_array());
+    let tool = |value: &Value| {
+        let tool: Tool = serde_json::from_value(value.clone()).ok()?;
+        Some(HostTool {
+            name: tool.name.clone(),
+            server: String::new(),
+            tool: Arc::new(tool),
+            is_stale: false,
+        })
+    };
+    tools.into_iter().flatten().filter_map(tool).collect()
 }
 
 fn failed(text: String) -> CallToolResult {

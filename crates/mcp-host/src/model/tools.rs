@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 use super::ModelApi;
 use super::gemini;
 use super::narrow::{SchemaConversion, flat_object};
+use super::search::ToolSearch;
 use crate::host::HostTool;
 
 /// Tools in the format of a model API.
@@ -19,9 +20,9 @@ pub struct ModelTools {
     pub tools: Value,
     /// The keywords that were removed from input schemas because the API rejects them.
     pub dropped: Vec<DroppedKeyword>,
-    /// Whether the tools exceeded the budget and were replaced by `search_tools` and `call_tool`
-    /// ([`ModelApi::tools_within_budget`]).
-    pub has_search_tools: bool,
+    /// How the model finds tools that are not listed, because they exceeded the budget ([`ModelApi::tools_within_budget`]). `None`
+    /// if all tools are listed.
+    pub search: Option<ToolSearch>,
 }
 
 /// A part of an input schema that a model API does not accept. The server still checks it.
@@ -74,7 +75,7 @@ impl ModelApi {
         ModelTools {
             tools,
             dropped,
-            has_search_tools: false,
+            search: None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Hosts with servers that work, and servers that do not.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
+mod attached;
 mod attacks;
 mod config;
 mod consent;

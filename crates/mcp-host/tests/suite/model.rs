@@ -2,7 +2,7 @@
 
 use mcp_client::CallToolResult;
 use mcp_client::types::{ContentBlock, JsonObject};
-use mcp_host::{Host, HostError, ModelApi, ToolBudget, ToolUse};
+use mcp_host::{Host, HostError, ModelApi, ToolBudget, ToolSearch, ToolUse};
 use mcp_server::middleware::{Next, Request, Response};
 use mcp_server::{Args, Server, Tool};
 use serde_json::{Value, json};
@@ -312,7 +312,7 @@ async fn a_list_over_the_budget_is_replaced_by_search() {
 
         let budget = ToolBudget::new(tokens - 1).with_pinned("many__sensor7");
         let over = format.tools_within_budget(&tools, &budget);
-        assert!(over.has_search_tools);
+        assert_eq!(over.search, Some(ToolSearch::Tools));
         let is_pinned = |lost: &mcp_host::DroppedKeyword| lost.tool == "many__sensor7";
         assert!(over.dropped.iter().all(is_pinned), "{:?}", over.dropped);
         let expected = ["many__sensor7", "search_tools", "call_tool"];
@@ -369,6 +369,141 @@ async fn a_model_finds_tools_and_calls_them() {
     let input = json!({ "name": "call_tool", "arguments": { "name": name } });
     let error = run("call_tool", input).await.unwrap_err();
     assert!(matches!(error, HostError::UnknownTool { .. }), "{error}");
+}
+
+/// The request and the messages of one search that the API leaves to the host.
+async fn searched(host: &Host, format: ModelApi, call: Value) -> (Value, Value, ToolUse) {
+    let budget = ToolBudget::new(1)
+        .with_pinned("many__sensor7")
+        .with_search(ToolSearch::Client);
+    let offered = format.tools_within_budget(&host.tools(), &budget);
+    assert_eq!(offered.search, Some(ToolSearch::Client));
+    let tool_use = format.tool_uses(&call).pop().unwrap();
+    let result = host.call(&tool_use).await;
+    let answers = format.results(&[(tool_use.clone(), result)]);
+    (offered.tools, answers[0].clone(), tool_use)
+}
+
+#[tokio::test(start_paused = true)]
+async fn anthropic_loads_the_deferred_tools_that_a_search_of_the_host_has_found() {
+    let host = large_host().await;
+    let search = |query: &str| {
+        json!({ "content": [
+            { "type": "tool_use", "id": "1", "name": "tool_search", "input": { "query": query, "limit": 2 } }
+        ] })
+    };
+    let found = searched(&host, ModelApi::Anthropic, search("send an email")).await;
+    let (tools, answer, _) = found;
+    let listed: Vec<_> = tools.as_array().unwrap().iter().collect();
+    assert_eq!(listed.len(), 302, "all tools and the search");
+    let loaded = listed.iter().filter(|tool| tool["defer_loading"] != true);
+    let loaded: Vec<_> = loaded.map(|tool| &tool["name"]).collect();
+    assert_eq!(loaded, ["many__sensor7", "tool_search"]);
+    assert_eq!(
+        answer,
+        json!({ "role": "user", "content": [{ "type": "tool_result", "tool_use_id": "1", "content": [
+            { "type": "tool_reference", "tool_name": "9mail__sendMessage" }
+        ] }] })
+    );
+
+    let (_, answer, _) = searched(&host, ModelApi::Anthropic, search("weather")).await;
+    let text = answer["content"][0]["content"][0]["text"].as_str().unwrap();
+    assert!(text.starts_with("No tool has these words"), "{text}");
+    let invalid = json!({ "content": [{ "type": "tool_use", "id": "1", "name": "tool_search", "input": {} }] });
+    let (_, answer, _) = searched(&host, ModelApi::Anthropic, invalid).await;
+    assert_eq!(answer["content"][0]["is_error"], true, "{answer}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn openai_responses_load_the_definitions_that_a_search_of_the_host_has_found() {
+    let host = large_host().await;
+    let search = |arguments: Value, execution: &str| {
+        json!({ "output": [{
+            "type": "tool_search_call", "id": "x", "call_id": "1", "execution": execution,
+            "status": "completed", "arguments": arguments
+        }] })
+    };
+    let format = ModelApi::OpenAiResponses;
+    for arguments in [
+        json!({ "query": "send message" }),
+        json!(r#"{"query":"send message"}"#),
+    ] {
+        let found = searched(&host, format, search(arguments, "client")).await;
+        let (tools, answer, tool_use) = found;
+        assert_eq!(tool_use.name, "tool_search");
+        assert_eq!(tools[0]["name"], "many__sensor7");
+        assert_eq!(
+            (&tools[1]["type"], &tools[1]["execution"]),
+            (&json!("tool_search"), &json!("client"))
+        );
+        assert_eq!(tools[1]["parameters"]["required"], json!(["query"]));
+        assert_eq!(
+            tools.as_array().unwrap().len(),
+            2,
+            "the others are in no request"
+        );
+        assert_eq!(
+            answer,
+            json!({
+                "type": "tool_search_output", "call_id": "1", "execution": "client", "status": "completed",
+                "tools": [{
+                    "name": "9mail__sendMessage", "description": "Sends an e-mail",
+                    "parameters": { "type": "object", "properties": { "to": { "type": "string" } } },
+                    "type": "function", "strict": false, "defer_loading": true
+                }]
+            })
+        );
+    }
+    let provider = search(json!({}), "server");
+    assert_eq!(format.tool_uses(&provider), [], "the provider has answered");
+    let (_, answer, _) = searched(
+        &host,
+        format,
+        search(json!({ "query": "weather" }), "client"),
+    )
+    .await;
+    assert_eq!(answer["tools"], json!([]));
+
+    let called = json!({ "output": [{
+        "type": "function_call", "call_id": "2", "namespace": "x", "name": "9mail__sendMessage",
+        "arguments": r#"{"to":"a"}"#
+    }] });
+    let result = host.call(&format.tool_uses(&called)[0]).await.unwrap();
+    assert_eq!(result.joined_text(), r#"{"to":"a"}"#);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_provider_that_searches_gets_all_other_tools_as_deferred() {
+    let host = large_host().await;
+    let tools = host.tools();
+    let budget = ToolBudget::new(1)
+        .with_pinned("many__sensor7")
+        .with_search(ToolSearch::Provider);
+    let offered = ModelApi::Anthropic.tools_within_budget(&tools, &budget);
+    assert_eq!(offered.search, Some(ToolSearch::Provider));
+    assert_eq!(
+        offered.tools[1],
+        json!({ "type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25" })
+    );
+    assert_eq!(offered.tools[2]["defer_loading"], true);
+
+    let offered = ModelApi::OpenAiResponses.tools_within_budget(&tools, &budget);
+    assert_eq!(offered.tools[1], json!({ "type": "tool_search" }));
+    let namespaces = &offered.tools.as_array().unwrap()[2..];
+    let names: Vec<_> = namespaces.iter().map(|one| &one["name"]).collect();
+    assert_eq!(names, ["9mail__tools", "many__tools"]);
+    assert_eq!(
+        namespaces[0]["description"],
+        "Tools of the server 9mail: sendMessage"
+    );
+    assert_eq!(namespaces[0]["tools"][0]["defer_loading"], true);
+    let long = namespaces[1]["description"].as_str().unwrap();
+    assert!(long.len() < 510 && long.ends_with(" .."), "{long}");
+
+    for format in [ModelApi::OpenAiChat, ModelApi::Gemini] {
+        let offered = format.tools_within_budget(&tools, &budget);
+        assert_eq!(offered.search, Some(ToolSearch::Tools), "no other search");
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -440,6 +575,6 @@ async fn the_model_reads_a_long_result_in_parts() {
     let offered = |tools: Value| tools.to_string().contains("read_result");
     assert!(offered(ModelApi::OpenAiChat.tools(&host.tools()).tools));
     let within = ModelApi::Gemini.tools_within_budget(&host.tools(), &ToolBudget::new(1));
-    assert!(within.has_search_tools && offered(within.tools));
+    assert!(within.search.is_some() && offered(within.tools));
     host.close().await;
 }

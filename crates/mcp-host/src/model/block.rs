@@ -1,0 +1,134 @@
+//! Content of servers as the text and media of a model.
+
+use std::borrow::Cow;
+
+use mcp_client::types::{ContentBlock, ResourceContents};
+
+/// A block of content of a server.
+#[derive(Debug, Clone, Hash)]
+pub(super) enum Block<'a> {
+    Text(Cow<'a, str>),
+    Media(Media<'a>),
+}
+
+/// An image, a recording or a file.
+#[derive(Debug, Clone, Hash)]
+pub(super) struct Media<'a> {
+    pub(super) mime_type: Cow<'a, str>,
+    /// Base64, as the server writes it.
+    pub(super) data: Cow<'a, str>,
+    /// The URI, or the kind of content.
+    pub(super) name: Cow<'a, str>,
+}
+
+/// A part of a message for a model.
+pub(super) enum Part<'a> {
+    Text(String),
+    /// The MIME type and the data in base64.
+    Media(Cow<'a, str>, Cow<'a, str>),
+}
+
+impl<'a> Block<'a> {
+    /// Returns the block for a content block. A link is a text that names the resource.
+    pub(super) fn of(block: &'a ContentBlock) -> Self {
+        match block {
+            ContentBlock::Text(text) => Self::text(&*text.text),
+            ContentBlock::Image(image) => Self::media(&image.mime_type, &image.data, "image"),
+            ContentBlock::Audio(audio) => Self::media(&audio.mime_type, &audio.data, "audio"),
+            ContentBlock::ResourceLink(link) => {
+                let details = [&link.mime_type, &link.description].into_iter().flatten();
+                let details: String = details.map(|text| format!(", {text}")).collect();
+                Self::text(format!("[resource {:?}: {}{details}]", link.name, link.uri))
+            }
+            ContentBlock::Resource(resource) => Self::of_contents(&resource.resource, None),
+            _ => Self::text("[content of an unknown type]"),
+        }
+    }
+
+    /// Returns the block for the contents of a resource. A text begins with its URI, unless the reader knows this URI.
+    pub(super) fn of_contents(contents: &'a ResourceContents, known_uri: Option<&str>) -> Self {
+        match contents {
+            ResourceContents::Text(text) if known_uri == Some(&text.uri) => Self::text(&*text.text),
+            ResourceContents::Text(text) => Self::text(format!("[{}]\n{}", text.uri, text.text)),
+            ResourceContents::Blob(blob) => {
+                let mime_type = blob.mime_type.as_deref();
+                let mime_type = mime_type.unwrap_or("application/octet-stream");
+                Self::media(mime_type, &blob.blob, &blob.uri)
+            }
+            _ => Self::text("[a resource of an unknown type]"),
+        }
+    }
+
+    fn text(text: impl Into<Cow<'a, str>>) -> Self {
+        Self::Text(text.into())
+    }
+
+    fn media(mime_type: &'a str, data: &'a str, name: &'a str) -> Self {
+        Self::Media(Media {
+            mime_type: mime_type.into(),
+            data: data.into(),
+            name: name.into(),
+        })
+    }
+
+    pub(super) fn into_owned(self) -> Block<'static> {
+        match self {
+            Self::Text(text) => Block::Text(text.into_owned().into()),
+            Self::Media(media) => Block::Media(Media {
+                mime_type: media.mime_type.into_owned().into(),
+                data: media.data.into_owned().into(),
+                name: media.name.into_owned().into(),
+            }),
+        }
+    }
+
+    pub(super) fn borrowed(&self) -> Block<'_> {
+        match self {
+            Self::Text(text) => Block::Text(Cow::Borrowed(text)),
+            Self::Media(media) => Block::media(&media.mime_type, &media.data, &media.name),
+        }
+    }
+
+    /// Returns the part for a place that accepts these MIME types. Other media, and data that is not base64, are named in a text.
+    pub(super) fn into_part(self, accepted: &[&str]) -> Part<'a> {
+        let Media {
+            mime_type,
+            data,
+            name,
+        } = match self {
+            Self::Text(text) => return Part::Text(text.into_owned()),
+            Self::Media(media) => media,
+        };
+        let data = match data {
+            Cow::Borrowed(data) => base64(data),
+            Cow::Owned(data) => base64(&data).map(|data| data.into_owned().into()),
+        };
+        let Some(data) = data else {
+            return Part::Text(format!("[{name}: data of {mime_type} that is not base64]"));
+        };
+        if accepted.contains(&&*mime_type) {
+            return Part::Media(mime_type, data);
+        }
+        let bytes = data.len() / 4 * 3;
+        Part::Text(format!(
+            "[{name}: about {bytes} bytes of {mime_type}, which this model API does not accept]"
+        ))
+    }
+}
+
+/// Returns base64 as model APIs accept it: without white space, and without the beginning of a `data:` URL. `None` if the text is not base64.
+fn base64(text: &str) -> Option<Cow<'_, str>> {
+    let data = match text.strip_prefix("data:") {
+        Some(url) => url.split_once(";base64,")?.1,
+        None => text,
+    };
+    let is_space = |byte: u8| byte.is_ascii_whitespace();
+    let data = match data.bytes().any(is_space) {
+        true => Cow::Owned(data.split_ascii_whitespace().collect()),
+        false => Cow::Borrowed(data),
+    };
+    let digits = data.trim_end_matches('=');
+    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+    let is_complete = data.len().is_multiple_of(4) && data.len() - digits.len() <= 2;
+    (is_complete && digits.bytes().all(is_digit)).then_some(data)
+}
