@@ -16,9 +16,9 @@ use crate::text::{ObjectText, RawResult, member};
 
 /// Maximum number of notifications that are kept for a call whose client is not connected.
 const MAX_KEPT: usize = 64;
-/// Maximum total size of the params of these notifications, in bytes of JSON.
+/// Maximum total size of the params of the kept notifications of a call, in bytes of JSON.
 const MAX_KEPT_BYTES: usize = 16 << 10;
-/// Maximum number of server requests of one call that wait for its client.
+/// Maximum number of server requests that wait for the client of one call.
 pub(crate) const MAX_SERVER_REQUESTS: usize = 16;
 
 /// The answer of a client to a server request: JSON text, or its error.
@@ -75,12 +75,13 @@ impl Caller {
         )
     }
 
-    /// Keeps notifications from now on, because the response of the client's request is being sent.
+    /// Keeps notifications from now on, instead of sending them, because the response of the client's current request is being
+    /// sent.
     pub(crate) fn disconnect(&self) {
         *lock(&self.output) = Output::Kept(Vec::new());
     }
 
-    /// Sends the kept notifications, and all later notifications, to the client's request that continues the call.
+    /// Sends the kept notifications to the request with which the client continues the call, and later notifications too.
     pub(crate) fn reconnect(&self, context: &RequestContext, params: Option<&str>) {
         let connected = Output::Connected {
             link: context.link(),

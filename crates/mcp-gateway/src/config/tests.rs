@@ -1,4 +1,4 @@
-//! Configuration files with and without mistakes.
+//! Valid and invalid configuration files.
 
 mod accounts;
 
@@ -104,7 +104,7 @@ fn wrong_values_are_errors_with_their_place() {
 
 const KEY: &str = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";
 
-/// A configuration whose cluster has this address and this key.
+/// Returns a configuration for a process of a cluster with this address and this key.
 fn clustered(address: &str, key: &str) -> Result<GatewayConfig, InvalidServer> {
     let cluster = serde_json::json!({ "address": address, "key": key });
     let text = serde_json::json!({ "mcpServers": {}, "gateway": { "cluster": cluster } });

@@ -4,7 +4,7 @@ use mcp_host::Launch;
 
 use super::{error, *};
 
-/// Returns the text of a configuration with a server `notes`, whose settings have these members.
+/// Returns the text of a configuration with a server `notes`. The settings of the server have these members.
 fn with_notes(server: &str, auth: &str, settings: &str) -> String {
     format!(
         r#"{{"mcpServers":{{"notes":{server}}},
