@@ -62,8 +62,8 @@ pub struct ParkingLimits {
     pub lifetime: Duration,
     /// Maximum number of waiting calls. Default 1,024.
     pub max_calls: usize,
-    /// Maximum number of waiting calls of one client: a verified principal or, without authentication, a network address. Default
-    /// 16. For clients over stdio, only `max_calls` applies.
+    /// Maximum number of waiting calls of one client: a verified principal or, without authentication, a network address.
+    /// Default: 16. For clients over stdio, only `max_calls` applies.
     pub max_calls_per_client: usize,
     /// Maximum size of the params of all waiting calls and their server requests, in bytes of JSON. One client can use an eighth
     /// of this size. Default 32 MiB.
@@ -240,10 +240,10 @@ impl Upstream {
         self
     }
 
-    /// Sets the maximum number of open connections of one client: a verified principal or, without authentication, a network address. Default
-    /// 32. At the limit, the connection of this client that has been unused for the longest time is closed. If all connections of
-    ///     this client are in use, the request fails. The limit does not apply to clients over stdio. Behind a proxy, all clients
-    ///     without tokens have one address.
+    /// Sets the maximum number of open connections of one client: a verified principal or, without authentication, a network
+    /// address. Default: 32. At the limit, the connection of this client that has been unused for the longest time is closed. If
+    /// all connections of this client are in use, the request fails. The limit does not apply to clients over stdio. Behind a
+    /// proxy, all clients without tokens have one address.
     #[must_use]
     pub fn max_connections_per_client(mut self, connections: usize) -> Self {
         self.max_connections_per_client = connections;

@@ -21,8 +21,8 @@ use crate::shared::MAX_RECONNECT_WAIT;
 use crate::upstream::Upstream;
 use crate::upstream::unavailable;
 
-/// Maximum length of the name of a mount, in bytes. If the name of a tool at the gateway is too long, the part after the prefix
-/// is shortened and gets a hash.
+/// Maximum length of the name of a mount, in bytes. A tool name at the gateway that is too long is truncated after this prefix,
+/// and a hash is appended.
 const MAX_NAME: usize = 32;
 /// Backoff after the first failed attempt to connect. The backoff doubles after each further failure, up to [`MAX_BACKOFF`].
 const INITIAL_BACKOFF: Duration = Duration::from_millis(100);
