@@ -1,4 +1,5 @@
-//! Members of metadata documents that a sign-in does not need. A member that is `null` or has another type counts as absent.
+//! Decodes members of metadata documents that a sign-in does not need. A member that is `null` or has another type is treated as
+//! missing.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -12,8 +13,7 @@ pub(super) fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Str
     Ok(optional_list(deserializer)?.unwrap_or_default())
 }
 
-/// Reads a list, or a text with the values separated by spaces. Values that are not text are left
-/// out.
+/// Reads a list, or a text with values that are separated by spaces. Leaves out values that are not text.
 pub(super) fn optional_list<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Vec<String>>, D::Error> {

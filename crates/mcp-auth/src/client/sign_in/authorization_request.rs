@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorKind, quoted};
 use crate::scopes::{OFFLINE_ACCESS, Scopes};
 use crate::web::{UrlPolicy, redacted};
 
-/// An authorization request and the values that its callback is checked against.
+/// An authorization request, and the values with which its callback is compared.
 pub(crate) struct AuthorizationRequest {
     pub(crate) url: Url,
     state: Secret,
@@ -147,8 +147,8 @@ impl AuthorizationRequest {
     }
 }
 
-/// Checks the URL to open for the user. A program may pass it to a shell by mistake, so it must not
-/// contain characters with a meaning there.
+/// Checks the URL that is opened for the user. A program may pass the URL to a shell by mistake, so it must not contain
+/// characters with a meaning in a shell.
 fn checked_endpoint(policy: &UrlPolicy, endpoint: &str) -> Result<Url, Error> {
     let url = parse_url(endpoint, "authorization_endpoint")?;
     policy.check(&url)?;

@@ -1,4 +1,4 @@
-//! Sessions of the callback receiver, and requests of other programs and pages to its port.
+//! Tests of sessions of the callback receiver, and of requests that other programs and pages send to its port.
 
 use super::*;
 
