@@ -1,7 +1,7 @@
-//! The YAML at the beginning of a `SKILL.md`, as JSON.
+//! Reads the YAML at the beginning of a `SKILL.md` as JSON.
 //!
-//! Anchors, aliases, tags and repeated keys are rejected. An alias can multiply the size of a document, and readers differ in
-//! which value of a repeated key they use.
+//! Anchors, aliases, tags and repeated keys are rejected. An alias can multiply the size of a document, and different parsers use
+//! different values of a repeated key.
 
 use mcp_types::JsonObject;
 use saphyr_parser::{Event, Parser, ScalarStyle};
@@ -16,7 +16,7 @@ const MAX_BYTES: usize = 64 << 10;
 /// Returns the frontmatter of a `SKILL.md`, and the text after it.
 ///
 /// # Errors
-/// The frontmatter is malformed; the text names the problem.
+/// The frontmatter is malformed. The error text names the problem.
 pub(crate) fn split(text: &str) -> Result<(JsonObject, &str), String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = text.split_inclusive('\n');
@@ -115,7 +115,7 @@ fn parse(yaml: &str) -> Result<JsonObject, String> {
     }
 }
 
-/// Returns the value of a scalar by the core schema of YAML 1.2.
+/// Returns the value of a scalar according to the core schema of YAML 1.2.
 pub fn scalar(text: &str, style: ScalarStyle) -> Value {
     if style != ScalarStyle::Plain {
         return Value::String(text.to_owned());

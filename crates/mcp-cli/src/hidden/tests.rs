@@ -1,4 +1,4 @@
-//! Secrets with all kinds of characters, in all places.
+//! Tests that secrets are hidden, with all kinds of characters and in all places.
 
 use super::*;
 use crate::target::{shown, shown_text};
@@ -49,7 +49,7 @@ fn common_words_in_secret_values_are_not_hidden() {
     );
 }
 
-/// Returns numbers below a limit, the same numbers in each run.
+/// Returns an iterator over numbers below a limit. The numbers are the same in each run.
 fn numbers(mut state: u64) -> impl FnMut(usize) -> usize {
     move |limit| {
         state = state.wrapping_mul(6_364_136_223_846_793_005);
@@ -58,8 +58,8 @@ fn numbers(mut state: u64) -> impl FnMut(usize) -> usize {
     }
 }
 
-/// Returns the texts that the program prints about a server with this secret: texts of errors, of the log, and of the server
-/// itself.
+/// Returns the texts that the program prints about a server whose configuration contains this secret: errors, log messages, and
+/// texts from the server.
 fn texts(secret: &str) -> Vec<String> {
     let mut all = vec![
         format!("cannot start \"/none/{secret}\""),
@@ -168,7 +168,7 @@ fn the_beginning_of_a_secret_before_a_cut_is_hidden() {
     );
 }
 
-/// The program cannot know which part of the command line is a secret, so it hides parts that may be one.
+/// The program cannot know which part of the command line is a password. It therefore hides each part that may be a password.
 #[test]
 fn a_text_that_is_not_a_url_shows_no_part_that_could_be_a_password() {
     for (text, expected) in [
