@@ -93,7 +93,7 @@ impl<'m> Message<'m> {
 
 /// The way in which an operation ended.
 pub(crate) enum Outcome {
-    /// A result. `is_proof` is set if the result proves that the receiver of the message knows the names in the message.
+    /// A result. `is_proof` is set if the result proves that the names in the message exist.
     Success {
         is_proof: bool,
     },

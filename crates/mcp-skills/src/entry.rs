@@ -90,7 +90,7 @@ impl FileEntry {
     }
 }
 
-/// Returns the digest of a content, in the format of [`digest`](Self::digest).
+/// Returns the digest of `content`, in the format of [`FileEntry::digest`].
 pub(crate) fn digest(content: &[u8]) -> String {
     format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(content)))
 }

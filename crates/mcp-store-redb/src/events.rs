@@ -22,8 +22,8 @@ use crate::thread::StoreThread;
 /// event returns [`Replay::Gone`].
 ///
 /// If a session would exceed its limit, or the file would exceed the limit of all events, the session that appends an event loses
-/// its own oldest events. Other sessions lose no events. After a restart, only new events of a session are removed in this way;
-/// its earlier events expire.
+/// its own oldest events. Other sessions lose no events. After a restart, the limit of a session counts only its new events. Its
+/// earlier events are kept until they expire.
 ///
 /// The limits are part of [`RedbOptions`](crate::RedbOptions).
 #[derive(Clone)]
