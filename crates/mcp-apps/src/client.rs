@@ -112,7 +112,7 @@ impl RemoteApps {
         match &ui.resource_uri {
             Some(uri) if !uri.starts_with(SCHEME) => Err(Error::new(
                 ErrorKind::Metadata,
-                format!("{item}: the URI {uri:?} of its page does not begin with {SCHEME}"),
+                format!("{item}: the URI {uri:?} of its page must begin with {SCHEME}"),
             )),
             _ => Ok(ui),
         }
@@ -155,11 +155,11 @@ impl RemoteApps {
         if mime.as_deref() != Some(MIME_TYPE) {
             let mime = mime.unwrap_or_default();
             return Err(refuse(&format!(
-                "its MIME type is {mime:?}, not {MIME_TYPE}"
+                "the MIME type of the page is {mime:?}, but must be {MIME_TYPE}"
             )));
         }
         if html.len() > MAX_HTML {
-            return Err(refuse(&format!("it is longer than {MAX_HTML} bytes")));
+            return Err(refuse(&format!("the page has more than {MAX_HTML} bytes")));
         }
         let ui = read_ui(&format!("page {uri}"), meta.as_ref())?;
         Ok(View {
@@ -180,7 +180,10 @@ impl RemoteApps {
         arguments: impl Into<Value>,
     ) -> Result<CallToolResult, Error> {
         if !Self::tool_ui(tool)?.is_for_app() {
-            let problem = format!("tool {:?} cannot be called by apps", tool.name);
+            let problem = format!(
+                "apps cannot call the tool {:?}; its visibility does not include \"app\"",
+                tool.name
+            );
             return Err(Error::new(ErrorKind::Forbidden, problem));
         }
         let called = self.client.call_tool(&tool.name, arguments).await;

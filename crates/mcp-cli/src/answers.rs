@@ -157,7 +157,7 @@ impl Answers {
                     file.display()
                 ),
                 None => format!(
-                    "the server asked {question:?}; run the command on a terminal, or give --answer FILE"
+                    "the server asked {question:?}, and there is no terminal; run the command in a terminal, or use --answer FILE"
                 ),
             };
             record(Failure::new(Code::ActionRequired, text));

@@ -88,9 +88,9 @@ impl Failure {
     /// If the CA of a server is not trusted, adds advice how to trust it.
     pub(crate) fn hint_at_ca(self, error: &(dyn std::error::Error + 'static)) -> Self {
         match TlsFailure::of(error) {
-            Some(failure) if failure.is_unknown_issuer => {
-                self.hint("trust the certificates of a file with --ca FILE".to_owned())
-            }
+            Some(failure) if failure.is_unknown_issuer => self.hint(
+                "to trust the CA of this server, use --ca FILE with its certificate".to_owned(),
+            ),
             _ => self,
         }
     }

@@ -294,7 +294,7 @@ fn advice(name: &str, words: Option<&[String]>, options: &Options) -> String {
             "it is a folder; a program follows `--`, as in `mcp {command}{before} -- PROGRAM`"
         ),
         _ if is_path && !path.exists() => {
-            format!("there is no such file, either; a program follows `--`, as in {typed}")
+            format!("there is no file with this name; a program follows `--`, as in {typed}")
         }
         _ => format!("to start a program, write {typed}"),
     }
@@ -318,7 +318,9 @@ fn read(name: &str, config: &ServerConfig, variables: &Variables) -> Result<Serv
     {
         // Before anything is hidden: a file could make a part of the command look like a secret.
         let command = helper.command();
-        say(&format!("runs {command:?} for the headers of the server"));
+        say(&format!(
+            "runs {command:?} to get the headers for the server"
+        ));
     }
     hidden::add_values(config, variables);
     let plan = LaunchPlan::new(config.clone(), false, variables);

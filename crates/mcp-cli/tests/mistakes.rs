@@ -369,7 +369,7 @@ async fn each_command_fails_if_a_form_has_no_answer() {
         tokio::task::spawn_blocking(run)
     };
     let output = repl(Vec::new()).await.unwrap();
-    let expected = "error: the server asked \"How much sugar?\"; run the command on a terminal, or give --answer FILE";
+    let expected = "error: the server asked \"How much sugar?\", and there is no terminal; run the command in a terminal, or use --answer FILE";
     assert!(said(&output).contains(expected), "{output:?}");
     assert_eq!(output.status.code(), Some(5), "{output:?}");
     std::fs::write(folder.join("answer.json"), r#"{"sugar":2}"#).unwrap();
@@ -392,7 +392,7 @@ async fn a_program_without_dashes_is_an_error_that_shows_what_to_type() {
         ),
         (
             &["lock", "./missing"],
-            "there is no such file, either; a program follows `--`, as in `mcp lock -- ./missing`",
+            "there is no file with this name; a program follows `--`, as in `mcp lock -- ./missing`",
         ),
         (
             &["doctor", "python3", "server.py"],

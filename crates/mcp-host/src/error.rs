@@ -125,7 +125,10 @@ impl HostError {
                 is_listed,
             } => {
                 let reason = reason_of_absence(*is_listed);
-                write!(f, "the server {server:?} lists no skill {uri:?}{reason}")
+                write!(
+                    f,
+                    "the server {server:?} does not list the skill {uri:?}{reason}"
+                )
             }
             Self::Skill {
                 server,

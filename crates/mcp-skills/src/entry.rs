@@ -164,7 +164,7 @@ impl SkillEntry {
         let problem = match known.is_empty() {
             true => format!("{path:?} is not a path inside the skill"),
             false => format!(
-                "the file {path:?} is not in its list; use a path as in the list, such as {}",
+                "the file {path:?} is not in the entry of the skill; use one of its paths, such as {}",
                 known.join(", ")
             ),
         };
@@ -302,12 +302,12 @@ pub(crate) fn check_size(sizes: impl Iterator<Item = u64>) -> Result<(), String>
     }
     if files > MAX_FILES {
         return Err(format!(
-            "the skill has {files} files, and at most {MAX_FILES} are allowed"
+            "the skill has {files} files; the limit is {MAX_FILES}"
         ));
     }
     match bytes > MAX_BYTES {
         true => Err(format!(
-            "the files have {bytes} bytes, and at most {MAX_BYTES} are allowed"
+            "the files have {bytes} bytes in total; the limit is {MAX_BYTES}"
         )),
         false => Ok(()),
     }

@@ -77,7 +77,9 @@ fn parse(yaml: &str) -> Result<JsonObject, String> {
             Event::Scalar(text, style, ..) => match open.last_mut() {
                 Some(Open::Mapping(all, key @ None)) => {
                     if all.contains_key(&*text) {
-                        return refuse(&format!("the key {text:?} is repeated"));
+                        return refuse(&format!(
+                            "the key {text:?} is repeated; remove one of the two"
+                        ));
                     }
                     *key = Some(text.into_owned());
                     None

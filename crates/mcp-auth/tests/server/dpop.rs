@@ -254,7 +254,7 @@ async fn the_token_must_be_bound_to_the_key_of_the_proof() {
     let (echo, service) = guarded(Dpop::new());
     let of_other = token(&[("cnf", json!({ "jkt": thumbprint(&Key::p256()) }))]);
     let reply = dpop(&service, &of_other, &proof(&of_other, "1")).await;
-    refused(&reply, "invalid_dpop_proof", "another key");
+    refused(&reply, "invalid_dpop_proof", "not bound to the key");
     for unbound in [
         token(&[]),
         token(&[("cnf", json!({}))]),

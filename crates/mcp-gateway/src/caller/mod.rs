@@ -148,7 +148,8 @@ impl Caller {
         };
         server_requests.try_send(server_request).map_err(|_| {
             ErrorObject::internal(format!(
-                "{MAX_SERVER_REQUESTS} requests of this call wait for the client, which is the limit"
+                "{MAX_SERVER_REQUESTS} server requests of this call wait for the client, which is the limit; \
+                 wait for an answer before the next request"
             ))
         })?;
         Ok(Reply::Pending(Box::pin(async move {
@@ -173,7 +174,7 @@ fn check(session: &Session, name: &str) -> Result<(), ErrorObject> {
     offered.map_err(|missing| {
         ErrorObject::new(
             mcp_jsonrpc::ErrorCode::METHOD_NOT_FOUND,
-            format!("the client does not answer {name}: {missing}"),
+            format!("the client does not support {name}: {missing}"),
         )
     })
 }
@@ -194,5 +195,5 @@ fn ask_on(link: &Arc<dyn Link>, name: &'static str, params: Option<RawJson>) -> 
 }
 
 fn no_client(name: &str) -> ErrorObject {
-    ErrorObject::internal(format!("no client is connected that could answer {name}"))
+    ErrorObject::internal(format!("no client that can answer {name} is connected"))
 }

@@ -64,7 +64,9 @@ pub(crate) fn check_spelling(uri: &str) -> Result<(), &'static str> {
     })?;
     let scheme = parsed.scheme_str().to_ascii_lowercase();
     if schemes_with_nested_uri(uri).is_some() {
-        return Err("it contains another URI, which some servers read; use only the inner URI");
+        return Err(
+            "it contains another URI, which some servers read instead; use only the inner URI",
+        );
     }
     check_escapes(uri, has_fixed_syntax(&scheme))?;
     if parsed.fragment().is_some() || uri.contains([';', '*']) {
@@ -77,7 +79,7 @@ pub(crate) fn check_spelling(uri: &str) -> Result<(), &'static str> {
             let rest = &uri[authority_end(uri)..];
             if scheme != "file" && (rest.contains('@') || rest.contains("%40")) {
                 return Err(
-                    "it has an \"@\" after the host, and some servers take the text before it for a user",
+                    "it has an \"@\" after the host, and some servers read the text before the \"@\" as a user",
                 );
             }
         }
@@ -218,7 +220,9 @@ fn check_authority(scheme: &str, authority: AuthorityComponents<'_>) -> Result<(
     if scheme == "file" {
         return match host.is_empty() && port.is_none() {
             true => Ok(()),
-            false => Err("it names a file of a host; write \"file:///\""),
+            false => {
+                Err("it has a host, but the URI of a file must not have one; write \"file:///\"")
+            }
         };
     }
     if !has_fixed_syntax(scheme) {
@@ -238,7 +242,9 @@ fn check_authority(scheme: &str, authority: AuthorityComponents<'_>) -> Result<(
     };
     match port.is_none_or(|port| port != default && is_shortest(port)) {
         true => Ok(()),
-        false => Err("its port is the default port or has leading zeros; remove it or the zeros"),
+        false => {
+            Err("its port is the default port or has leading zeros; remove the port or the zeros")
+        }
     }
 }
 

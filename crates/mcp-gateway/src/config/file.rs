@@ -165,14 +165,16 @@ impl TryFrom<AccountMembers> for AccountSection {
         let lower = members.headers.keys().map(|name| name.to_ascii_lowercase());
         let lower: BTreeSet<_> = lower.collect();
         if lower.len() < members.headers.len() {
-            return Err("an account has the same header twice; the names of headers ignore case");
+            return Err(
+                "an account has the same header twice; remove one (the case of header names does not matter)",
+            );
         }
         if members
             .headers
             .keys()
             .any(|name| HeaderName::try_from(name).is_err())
         {
-            return Err("an account has an invalid name of a header");
+            return Err("the name of a header in an account is not valid");
         }
         Ok(Self {
             headers: members.headers,

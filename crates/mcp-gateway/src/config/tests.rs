@@ -313,11 +313,11 @@ fn a_misspelled_key_of_a_server_suggests_the_nearest_known_key() {
         ),
         (
             r#"{"url":"http://127.0.0.1:1/mcp","environment":{}}"#,
-            "the key \"environment\" is for servers with \"command\", and this one has \"url\"; remove it",
+            "the key \"environment\" is for servers with \"command\", but this server has \"url\"; remove the key",
         ),
         (
             r#"{"command":"a","colour":"red"}"#,
-            "the key \"colour\" is not used; remove it, unless another program reads it (at /mcpServers/a/colour)",
+            "the key \"colour\" is not used; remove the key, unless another program reads it (at /mcpServers/a/colour)",
         ),
     ] {
         let error = error(&format!(r#"{{"mcpServers":{{"a":{server}}}}}"#));

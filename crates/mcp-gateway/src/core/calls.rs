@@ -348,7 +348,7 @@ async fn ask_client(requests: &str, context: &RequestContext) -> Result<String, 
             .cloned()
             .unwrap_or_default();
         gate::client_offers(name, &capabilities, context.rules()).map_err(|missing| {
-            ErrorObject::internal(format!("the server needs {name}, and {missing}"))
+            ErrorObject::internal(format!("the server requests {name}, but {missing}"))
         })?;
         let params = member(request, "params").map(|params| match name {
             method::ELICITATION_CREATE => with_elicitation_id(params).into_bytes(),

@@ -146,7 +146,7 @@ impl GatewayBuilder {
 pub(crate) fn check_count(mounts: usize) -> Result<(), InvalidServer> {
     match mounts > MAX_MOUNTS {
         true => Err(InvalidServer::new(format!(
-            "a gateway has at most {MAX_MOUNTS} servers, not {mounts}"
+            "the gateway would have {mounts} servers; the limit is {MAX_MOUNTS}"
         ))),
         false => Ok(()),
     }
@@ -160,6 +160,9 @@ mod tests {
     fn the_number_of_servers_is_limited() {
         assert!(check_count(MAX_MOUNTS).is_ok());
         let error = check_count(MAX_MOUNTS + 1).unwrap_err().to_string();
-        assert!(error.contains("at most 64 servers, not 65"), "{error}");
+        assert!(
+            error.contains("would have 65 servers; the limit is 64"),
+            "{error}"
+        );
     }
 }

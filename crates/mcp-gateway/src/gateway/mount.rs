@@ -354,7 +354,7 @@ fn check_name(name: &str) -> Result<(), InvalidServer> {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(is_allowed) {
         return Err(InvalidServer::new(format!(
-            "the name {name:?} of a mount, or \"namespace\" of a file, must have 1 to {MAX_NAME} letters, digits, '_' or '-'"
+            "the mount name {name:?} (\"namespace\" in a file) must have 1 to {MAX_NAME} letters, digits, '_' or '-'"
         )));
     }
     if name.contains("__") || name.ends_with('_') {

@@ -140,7 +140,7 @@ impl ConfigContent {
         };
         if self.servers.len() + count > MAX_SERVERS {
             return Err(syntax::error(format!(
-                "{pointer} has {count} servers, and a file may have {MAX_SERVERS}"
+                "{pointer} has {count} servers, but a file can have at most {MAX_SERVERS}; remove servers"
             )));
         }
         match servers {

@@ -98,7 +98,7 @@ fn check_url(url: &str, written: &Launch) -> Result<(), String> {
     });
     checked.map_err(|error| match written {
         Launch::Http { url: written, .. } if written != url => format!(
-            "the URL {:?} is not valid when its variables are replaced; write it as in \"https://example.com/mcp\"",
+            "the URL {:?} is not valid after its variables are replaced; write it as in \"https://example.com/mcp\"",
             written.split(['?', '#']).next().unwrap_or_default()
         ),
         _ => error.to_string(),

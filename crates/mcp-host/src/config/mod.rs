@@ -169,7 +169,7 @@ impl Config {
         }
         if !built_in.is_empty() {
             config.warnings.push(format!(
-                "not read, because they are a part of {} and have neither a program nor a URL: {}",
+                "these servers are not read, because they are built into {} and have neither a program nor a URL: {}",
                 found.host.name,
                 built_in.join(", ")
             ));
@@ -358,8 +358,8 @@ fn taken_name_warning(name: &str, place: &Configured, other: &str, user: &Config
     let (project, user) = (file(place), file(user));
     match name == other {
         true => format!(
-            "{project}: server {name:?} of this folder replaces the server of the same name in {user}; rules that allow and \
-             trust for this name do not apply to it (HostBuilder::trust_project)"
+            "{project}: server {name:?} of this folder replaces the server of the same name in {user}; \
+             HostBuilder::trust, and policy rules that allow actions by server name, do not apply to it (see HostBuilder::trust_project)"
         ),
         false => format!(
             "{project}: the name of server {name:?} of this folder looks like {other:?} in {user}; rename one of the two servers"

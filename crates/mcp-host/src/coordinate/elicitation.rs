@@ -265,7 +265,7 @@ fn web_host(text: &str) -> Result<(String, String), String> {
     match url.scheme() {
         "https" => {}
         "http" if is_local => {}
-        "http" => return Err("the URL is http, but not on this machine".to_owned()),
+        "http" => return Err("the URL is http, but its host is not this machine".to_owned()),
         _ => return Err("the URL is neither https nor http".to_owned()),
     }
     Ok((url.to_string(), host.to_string()))

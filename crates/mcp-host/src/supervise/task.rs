@@ -389,7 +389,7 @@ impl Keeper<'_> {
             let error: String = first.error.to_string().chars().take(MAX_SHOWN).collect();
             let (count, error) = (list.rejected.len(), printable(&error));
             let warning =
-                format!("{count} skill(s) of a server are left out; the first one: {error}");
+                format!("{count} skill(s) of a server are left out; the first error: {error}");
             // Once, and not after each change of the resources.
             let mut last = lock(&self.rejected);
             if *last != warning {
@@ -408,7 +408,7 @@ impl Keeper<'_> {
                 catalog::TOOLS => "tools",
                 kind => kind,
             };
-            format!("no list of {kind} within {start_timeout:?} (start_timeout)")
+            format!("the server did not return its list of {kind} within {start_timeout:?} (start_timeout)")
         })
     }
 

@@ -78,7 +78,7 @@ async fn skills_of_all_servers_are_read_from_their_servers() {
     let error = host.read_skill("plain", REVIEW).await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        r#"the server "plain" lists no skill "skill://review/SKILL.md""#
+        r#"the server "plain" does not list the skill "skill://review/SKILL.md""#
     );
     let error = host.read_skill("gti", REVIEW).await.unwrap_err();
     assert!(matches!(error, HostError::UnknownServer { .. }), "{error}");

@@ -242,7 +242,7 @@ impl RemoteSkills {
     async fn read(&self, entry: &SkillEntry, uri: &str) -> Result<Vec<u8>, Error> {
         let listed = entry.file(uri);
         if listed.is_none() && entry.resources != Manifest::Dynamic {
-            let problem = format!("the file {uri} is not in its list");
+            let problem = format!("the file {uri} is not in the entry of the skill");
             return Err(SkillError::new(SkillErrorKind::Unlisted, &entry.uri, problem).into());
         }
         let call = self.client.read_resource(uri).fresh();
@@ -275,7 +275,7 @@ impl RemoteSkills {
         };
         if content.len() as u64 != listed.size {
             return Err(mismatch(format!(
-                "size is {} bytes, the entry says {}",
+                "the content has {} bytes, but the entry says {}",
                 content.len(),
                 listed.size
             )));
@@ -283,7 +283,7 @@ impl RemoteSkills {
         match digest(&content) == listed.digest {
             true => Ok(content),
             false => Err(mismatch(
-                "digest differs from the entry; get the entry again".to_owned(),
+                "the digest of the content differs from the entry; get the entry again".to_owned(),
             )),
         }
     }

@@ -178,7 +178,7 @@ pub(super) fn all_in(root: &Path) -> Result<Vec<Skill>, SkillError> {
             if depth == MAX_DEPTH {
                 return Err(failed(
                     &entry,
-                    format!("more than {MAX_DEPTH} folders deep"),
+                    format!("the path has more than {MAX_DEPTH} levels of folders"),
                 ));
             }
             let path = match path.is_empty() {
@@ -219,7 +219,7 @@ fn read_files(
                 if depth == MAX_DEPTH {
                     return Err(failed(
                         &entry,
-                        format!("more than {MAX_DEPTH} folders deep"),
+                        format!("the path has more than {MAX_DEPTH} levels of folders"),
                     ));
                 }
                 folders.push((entry, format!("{path}/"), depth + 1));

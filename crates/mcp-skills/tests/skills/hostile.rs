@@ -70,7 +70,10 @@ async fn a_wrong_digest_is_refused() {
     assert_eq!(evil.len(), REVIEW.len());
     let error = refused(entry(), &evil).await;
     assert_eq!(error.kind(), SkillErrorKind::Mismatch);
-    assert!(error.to_string().contains("digest differs"), "{error}");
+    assert!(
+        error.to_string().contains("digest of the content differs"),
+        "{error}"
+    );
 }
 
 #[tokio::test]

@@ -305,7 +305,7 @@ impl Reader {
             Err(error) => {
                 let shown = short_id(id);
                 found.unreadable = Some(format!(
-                    "task {shown} cannot be read, perhaps a later version wrote it: {error}"
+                    "task {shown} cannot be read; a later version may have written it: {error}"
                 ));
             }
         }

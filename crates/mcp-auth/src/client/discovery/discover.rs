@@ -205,7 +205,10 @@ impl Discovery<'_> {
                 }
                 Ok(Some(document)) => {
                     let said = quoted(&document.issuer);
-                    log.reject(&format!("its issuer is {said}, not {}", quoted(issuer)));
+                    log.reject(&format!(
+                        "its issuer is {said}, but should be {}",
+                        quoted(issuer)
+                    ));
                     failed = Some(ErrorKind::Mismatch);
                 }
                 Ok(None) => {}
@@ -257,7 +260,7 @@ impl Discovery<'_> {
                     server.issuer = issuer;
                     return Ok(found(server, true));
                 }
-                log.reject("its issuer has another origin");
+                log.reject("its issuer has another origin than the server");
                 return Err(log.error(
                     ErrorKind::Mismatch,
                     "the metadata of the server cannot be used",

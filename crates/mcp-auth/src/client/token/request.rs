@@ -102,7 +102,7 @@ impl TokenEndpoint<'_> {
         // Credentials are sent to their own issuer only.
         if self.client.issuer != self.server.issuer {
             return Err(Error::mismatch(
-                "the credentials belong to another authorization server and are not sent",
+                "the credentials belong to another authorization server, so they are not sent; sign in again",
             ));
         }
         let (form, authorization) = self.identified(form)?;

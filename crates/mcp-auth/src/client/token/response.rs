@@ -102,8 +102,10 @@ impl TokenError {
 
     fn advice(&self) -> &'static str {
         match &*self.error {
-            "invalid_client" => "; the client id or its credentials are not valid there",
-            "invalid_target" => "; it does not issue tokens for this server",
+            "invalid_client" => {
+                "; the client id or the credentials are not valid at this authorization server"
+            }
+            "invalid_target" => "; the authorization server does not issue tokens for this server",
             "unsupported_grant_type" | "unauthorized_client" => {
                 "; this client may not use this grant"
             }
@@ -205,9 +207,12 @@ mod tests {
         for (code, advice) in [
             (
                 "invalid_client",
-                "the client id or its credentials are not valid there",
+                "the client id or the credentials are not valid at this authorization server",
             ),
-            ("invalid_target", "it does not issue tokens for this server"),
+            (
+                "invalid_target",
+                "the authorization server does not issue tokens for this server",
+            ),
             ("unauthorized_client", "this client may not use this grant"),
             (
                 "unsupported_grant_type",

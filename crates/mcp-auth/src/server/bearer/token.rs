@@ -23,7 +23,9 @@ pub(super) fn take(parts: &mut Parts, with_dpop: bool) -> Result<(Scheme, Secret
         return Err(Refusal::Missing);
     };
     if second.is_some() || in_query {
-        return Err(Refusal::Malformed("send one token, in one header"));
+        return Err(Refusal::Malformed(
+            "send exactly one token, in one Authorization header",
+        ));
     }
     let Ok(text) = value.to_str() else {
         return Err(Refusal::Malformed("the Authorization header is not text"));

@@ -145,7 +145,7 @@ impl Dpop {
         }
         if self.window.is_zero() || self.window > MAX_WINDOW {
             return Err(Error::setup(format!(
-                "the window for proofs is {:?}; set 1 s to 5 minutes with Dpop::window",
+                "the window for proofs is {:?}; set a window from 1 s to 5 minutes with Dpop::window",
                 self.window
             )));
         }
@@ -259,7 +259,7 @@ impl ProofChecker {
         let CheckedProof { proof, header, .. } = checked;
         if proof.key != jkt {
             return Err(ProofError::Invalid(
-                "the token is bound to another key than the key of the proof",
+                "the token is not bound to the key of the proof",
             ));
         }
         let lifetime = proof.lifetime((self.clock)(), self.window);

@@ -76,7 +76,9 @@ impl Proof {
         let name = header.get("alg").and_then(Value::as_str);
         let algorithm = name.and_then(Algorithm::named);
         let Some(algorithm) = algorithm.filter(|algorithm| allowed.contains(algorithm)) else {
-            return Err(invalid("the algorithm of the proof is not allowed"));
+            return Err(invalid(
+                "the algorithm of the proof is not allowed; use one of the algorithms in the challenge (algs)",
+            ));
         };
         let jwk = header.get("jwk").and_then(Value::as_object);
         let jwk = jwk.ok_or_else(|| invalid("the proof has no key (jwk)"))?;

@@ -99,8 +99,8 @@ impl MemoryReplayCache {
         let total = used.expiries.len();
         if total >= self.capacity || of_key >= self.capacity / SHARE {
             return Err(format!(
-                "the replay cache holds {total} proofs, {of_key} of them of one key; raise \
-                 MemoryReplayCache::with_capacity from {}",
+                "the replay cache has {total} proofs, {of_key} of them for one key; \
+                 create a cache for more than {} proofs with MemoryReplayCache::with_capacity",
                 self.capacity
             ));
         }

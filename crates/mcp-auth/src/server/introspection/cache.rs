@@ -161,7 +161,7 @@ fn evict(entries: &mut HashMap<String, CacheEntry>) -> Result<(), Error> {
 }
 
 fn busy() -> Error {
-    Error::unavailable("too many concurrent token introspections")
+    Error::unavailable("too many concurrent token introspections; try again later")
 }
 
 #[cfg(test)]

@@ -61,12 +61,12 @@ pub(super) fn unknown_key(key: &str, is_program: Option<bool>) -> String {
     match is_program {
         Some(true) if URL_KEYS.contains(&key) => {
             return format!(
-                "the key {key:?} is for servers with \"url\", and this one has \"command\"; remove it"
+                "the key {key:?} is for servers with \"url\", but this server has \"command\"; remove the key"
             );
         }
         Some(false) if PROGRAM_KEYS.contains(&key) => {
             return format!(
-                "the key {key:?} is for servers with \"command\", and this one has \"url\"; remove it"
+                "the key {key:?} is for servers with \"command\", but this server has \"url\"; remove the key"
             );
         }
         _ => {}
@@ -84,7 +84,7 @@ pub(super) fn unknown_key(key: &str, is_program: Option<bool>) -> String {
 }
 
 fn not_used(key: &str) -> String {
-    format!("the key {key:?} is not used; remove it, unless another program reads it")
+    format!("the key {key:?} is not used; remove the key, unless another program reads it")
 }
 
 /// Describes the first key that may be a misspelling of a key for the program or the URL.

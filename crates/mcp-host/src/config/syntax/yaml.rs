@@ -72,7 +72,9 @@ impl Builder {
                     && let (Value::Object(members), None) = (&open.value, &open.key)
                 {
                     if members.contains_key(&*text) {
-                        return Err(format!("the key {text:?} is repeated; remove one"));
+                        return Err(format!(
+                            "the key {text:?} is repeated; remove one of the two"
+                        ));
                     }
                     open.key = Some(text.into_owned());
                     return Ok(());

@@ -241,7 +241,7 @@ fn the_number_of_servers_of_a_file_and_the_size_of_a_name_are_limited() {
     let most = Config::parse(&file(1_000), ConfigFormat::Standard).unwrap();
     assert_eq!(most.servers().count(), 1_000);
     let error = Config::parse(&file(1_001), ConfigFormat::Standard).unwrap_err();
-    let expected = "/mcpServers has 1001 servers, and a file may have 1000";
+    let expected = "/mcpServers has 1001 servers, but a file can have at most 1000";
     assert!(error.to_string().contains(expected), "{error}");
 
     let named = |bytes: usize| {
