@@ -367,7 +367,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_former_option_and_values_for_revisions_are_accepted() {
+    fn the_former_revision_option_and_its_values_are_accepted() {
         for (word, expected) in [
             ("legacy", RevisionChoice::SessionBased),
             ("modern", RevisionChoice::Stateless),

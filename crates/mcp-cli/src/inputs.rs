@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_description_takes_at_most_one_row() {
+    fn a_description_is_shown_on_at_most_one_line() {
         let spaces = " ".repeat(70);
         let text = format!("x{spaces}[sudo] password\u{202e}\r\nfor root: ");
         assert_eq!(short(&text), "x [sudo] password\u{fffd} for root:");
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn an_input_has_an_environment_variable() {
+    fn the_environment_variable_of_an_input_is_named_after_its_id() {
         for (id, name) in [
             ("key", "MCP_INPUT_KEY"),
             ("perplexity-key.2", "MCP_INPUT_PERPLEXITY_KEY_2"),

@@ -178,7 +178,7 @@ async fn an_answer_that_does_not_match_the_form_is_explained() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_path_of_a_file_is_taken_for_a_program_and_not_for_a_url() {
+async fn the_path_of_a_file_is_suggested_as_a_program_and_not_as_a_url() {
     let folder = folder("path");
     std::fs::create_dir_all(folder.join("target")).unwrap();
     std::fs::write(folder.join("target/server"), "").unwrap();
@@ -283,7 +283,7 @@ async fn a_token_without_a_scope_needs_an_action_of_the_user() {
 
 /// A server can use the words of this workspace for something else.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_words_of_an_error_message_are_not_taken_for_a_missing_scope() {
+async fn words_of_an_error_message_are_not_read_as_a_missing_scope() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let measure = Tool::new("measure", async || {

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn content_keeps_its_structured_values() {
+    fn null_in_structured_content_is_kept() {
         let result = r#"{"content":[{"type":"text","text":"a","annotations":null},null],"structuredContent":{"a":null},"isError":null}"#;
         let expected =
             r#"{"content":[{"type":"text","text":"a"},null],"structuredContent":{"a":null}}"#;

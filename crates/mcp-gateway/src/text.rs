@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn text_of_numbers_and_unknown_members_are_kept() {
+    fn the_text_of_numbers_and_of_unknown_members_is_kept() {
         let object = RawJson::copy(r#"{"a":1.0,"b":9007199254740993,"c":{"d":null},"\u0065":1e2}"#);
         let text = without(&object, &["c", "missing"]);
         assert_eq!(

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_encoding_of_an_editor_is_read() {
+    fn utf_8_and_utf_16_texts_are_read() {
         let text = "{\"é\": 1}";
         let le = text.encode_utf16().flat_map(u16::to_le_bytes);
         let be = text.encode_utf16().flat_map(u16::to_be_bytes);

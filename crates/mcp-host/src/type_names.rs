@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_files_name_no_types() {
+    fn errors_about_files_name_no_rust_types() {
         for (error, plain) in [
             (
                 error::<NonZeroU32>("0"),

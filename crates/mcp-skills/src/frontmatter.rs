@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frontmatter_is_json_by_the_core_schema() {
+    fn frontmatter_is_converted_to_json_by_the_core_schema() {
         let text = "---\r\nname: review\r\ndescription: \"Says: hi\"\nversion: 1.0\ncount: 0x10\nno: no\nempty:\n\
                     yes: true\nlist: [a, 'b', 3]\nmetadata:\n  deep:\n    - x: 1\ntext: |\n  two\n  lines\n---\nBody\n---\n";
         let (frontmatter, body) = split(text).unwrap();
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn yaml_that_readers_understand_differently_is_rejected() {
+    fn yaml_that_parsers_interpret_differently_is_rejected() {
         for (yaml, problem) in [
             ("a: &x 1", "anchors"),
             ("a: &x [1]\nb: *x", "anchors"),

@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn events_that_another_process_has_stored_stay() {
+    fn events_that_another_process_has_stored_are_kept() {
         let mut stored = StoredEvents::default();
         let now = Instant::now();
         let mut add = |sequence| stored.add(key(1, 1), sequence, 10, &LIMITS, now);
@@ -353,7 +353,7 @@ mod tests {
 
     /// Previously, a new event could be removed to make room for itself. With small limits, the search for room did not end.
     #[test]
-    fn a_new_event_stays_although_its_session_is_the_largest() {
+    fn a_new_event_is_kept_even_if_its_session_is_the_largest() {
         let limits = StoredLimits {
             total_bytes: 4 * UNIT,
             ..LIMITS

@@ -183,7 +183,7 @@ mod tests {
 
     // proves: AUTH-022, M-AUTH-059
     #[test]
-    fn quoted_strings_several_challenges_and_mixed_case() {
+    fn challenges_with_quoted_strings_and_mixed_case_are_parsed() {
         let found = all(&[
             r#"Basic realm="a, b=\"c\"" , bEaRer Scope="x y",resource_metadata = "https://h/a", ERROR=invalid_token"#,
             "Negotiate YII+/=, DPoP algs=\"ES256\"",

@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn private_address_ranges_are_those_of_the_rfcs() {
+    fn private_address_ranges_match_the_rfcs() {
         let policy = |private| {
             let server = Url::parse("https://mcp.example.com").unwrap();
             UrlPolicy::new(&server, private).unwrap()
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_allowed_by_server_and_setting() {
+    fn the_allowed_addresses_depend_on_the_server_and_the_settings() {
         let local = "http://localhost:3000/mcp";
         let private = "https://10.0.0.5/mcp";
         let public = "https://mcp.example.com";

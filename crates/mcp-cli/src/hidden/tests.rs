@@ -106,7 +106,7 @@ fn encoded(text: &str, unchanged: &str, space: &str) -> String {
 }
 
 #[test]
-fn no_part_of_a_secret_is_shown_whatever_its_characters_are() {
+fn no_part_of_a_secret_is_shown_for_any_characters() {
     let mut number = numbers(7);
     let others: Vec<char> = "?#;/@'\"\\:&=+% !*()[]<>{}|^`~,$\n\té\u{200b}ж"
         .chars()
@@ -149,7 +149,7 @@ fn no_part_of_a_secret_is_shown_whatever_its_characters_are() {
 }
 
 #[test]
-fn the_beginning_of_a_secret_before_a_cut_is_hidden() {
+fn the_beginning_of_a_secret_at_the_end_of_a_truncated_text_is_hidden() {
     let mut secrets = Secrets(Vec::new());
     secrets.add_value("${API_KEY}", "Zq7Kp2Wv9Xn4Lm8Rt3Bc");
     for (text, expected) in [

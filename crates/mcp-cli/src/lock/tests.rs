@@ -74,7 +74,7 @@ fn each_change_has_a_severity() {
 }
 
 #[test]
-fn a_change_far_inside_of_a_definition_is_shown() {
+fn a_change_within_a_long_or_nested_definition_is_shown() {
     let tool = |text: &str| {
         let field = json!({ "type": "string", "description": text });
         snapshot(&json!([{ "name": "t", "inputSchema": { "properties": { "path": field } } }]))

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn learned_arguments_are_limited() {
+    fn the_number_of_stored_argument_names_is_limited() {
         let mut arguments = ToolArguments::default();
         let schema = json!({ "properties": { "x".repeat(MAX_BYTES / 2): {} } });
         for tool in ["a", "a", "b", "c"] {

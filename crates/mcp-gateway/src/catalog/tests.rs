@@ -40,7 +40,7 @@ fn gateway_names_are_converted_back_to_the_names_of_tools() {
 }
 
 #[test]
-fn a_transform_decides_what_can_be_called() {
+fn only_tools_that_a_transform_shows_can_be_called() {
     let transform = Transform::new().rename("status", "state").hide("push");
     let catalog = catalog(transform);
     assert_eq!(catalog.record_tool("push", false), None);
@@ -69,7 +69,7 @@ fn tools_without_the_read_only_hint_are_hidden() {
 }
 
 #[test]
-fn each_change_to_the_tools_keeps_the_earlier_changes() {
+fn each_setting_of_a_transform_keeps_the_earlier_settings() {
     let transform = Transform::new()
         .rename("a", "b")
         .describe("a", "text")

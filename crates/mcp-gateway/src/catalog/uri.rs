@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn a_uri_that_readers_interpret_differently_is_refused() {
+    fn a_uri_that_servers_interpret_differently_is_refused() {
         for uri in [
             "file:///srv/.\t./etc/passwd",
             "file:///srv/%2e%09%2e/etc/passwd",
@@ -610,7 +610,7 @@ mod tests {
     }
 
     #[test]
-    fn schemes() {
+    fn the_scheme_of_a_uri_is_the_valid_name_before_its_first_colon() {
         assert_eq!(scheme("file:///a"), Some("file"));
         assert_eq!(scheme("ui+x.y-1:a"), Some("ui+x.y-1"));
         for none in ["", ":", "1a:b", "a b:c", "{+x}:a", "nothing"] {

@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_in_tokens_are_errors_with_their_place() {
+    fn mistakes_in_tokens_are_errors_that_name_the_location() {
         let issuer = serde_json::json!({ "issuer": "https://login.example", "tokens": [] });
         for (auth, problem) in [
             (

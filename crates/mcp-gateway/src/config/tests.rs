@@ -12,7 +12,7 @@ fn error(text: &str) -> String {
 }
 
 #[test]
-fn unknown_keys_are_errors_with_their_place() {
+fn unknown_keys_are_errors_that_name_the_location() {
     for (text, key, place) in [
         (r#"{"mcpServer":{}}"#, "mcpServer", ""),
         (
@@ -47,7 +47,7 @@ fn unknown_keys_are_errors_with_their_place() {
 }
 
 #[test]
-fn wrong_values_are_errors_with_their_place() {
+fn wrong_values_are_errors_that_name_the_location() {
     for (text, part) in [
         (r#"{"mcpServers":{"a":{"command":7}}}"#, "server \"a\""),
         (
@@ -233,7 +233,7 @@ fn a_credential_that_all_users_share_is_a_warning_unless_the_server_is_shared() 
 }
 
 #[test]
-fn a_header_that_others_can_read_on_the_way_is_a_warning() {
+fn a_header_that_is_sent_without_encryption_is_a_warning() {
     let warnings = |url: &str, headers: &str| {
         let text = format!(
             r#"{{"mcpServers":{{"notes":{{"url":"{url}","headers":{headers}}}}},"gateway":{{}}}}"#

@@ -315,7 +315,7 @@ mod tests {
     use crate::parked::Cluster;
 
     #[test]
-    fn a_code_is_signed_for_all_processes_of_the_cluster() {
+    fn processes_with_the_same_key_accept_a_code_that_a_gateway_has_signed() {
         let gateway = |key| {
             let address = "http://10.0.0.1:8000/mcp".parse().unwrap();
             let cluster = Cluster::new(address, StateKeys::new([key; 32])).unwrap();

@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn jitter_is_limited() {
+    fn the_jitter_of_connection_attempts_is_limited() {
         let wait = Duration::from_secs(4);
         for _ in 0..100 {
             let random = with_jitter(wait);

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn environment_variables_of_hosts_move_their_files() {
+    fn environment_variables_of_hosts_change_the_folders_of_their_files() {
         let variable = |name: &str| {
             let value = match name {
                 "HOME" => "/home/a",

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_are_replaced_once() {
+    fn references_in_values_of_variables_are_not_replaced() {
         for (text, expected) in [
             ("a ${KEY} b", "a k${KEY} b"),
             ("${env:KEY}${input:id}", "k${KEY}7"),

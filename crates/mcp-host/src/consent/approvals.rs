@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn each_approval_is_replaced_and_removed_alone() {
+    fn replacing_or_removing_an_approval_keeps_other_approvals() {
         let folder = std::env::temp_dir().join(format!("mcp-approvals-{}", std::process::id()));
         let path = folder.join("approvals.json");
         let file = ApprovalFile::new(&path);

@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn variables_of_loaders_interpreters_and_package_managers_choose_code() {
+    fn variables_of_loaders_and_interpreters_decide_which_code_runs() {
         for name in [
             "PATH",
             "Path",

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn approvals_and_cached_tools_of_a_server_of_the_folder_are_for_this_folder() {
+    fn approvals_and_cached_tools_of_a_project_server_are_valid_for_one_folder() {
         let here = std::env::current_dir().unwrap().display().to_string();
         let command = std::env::current_exe().unwrap().display().to_string();
         let config = ServerConfig::stdio(command, [""; 0]);
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_have_the_command_and_the_url_as_they_are_written() {
+    fn errors_show_the_command_and_the_url_before_variables_are_replaced() {
         let variables = Variables::new().with_env(|_| Some("Hunter2secret".to_owned()));
         for written in [
             ServerConfig::stdio("/nowhere/${KEY}", [""]),
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_with_a_relative_path_is_not_found_in_a_named_folder() {
+    fn the_error_for_a_missing_relative_program_names_the_searched_folder() {
         let here = std::env::current_dir().unwrap().display().to_string();
         for (cwd, folder) in [(None, &*here), (Some("/"), "\"cwd\", \"/\"")] {
             let mut config = ServerConfig::stdio("./no-such-server", [""; 0]);

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn the_annotations_of_untrusted_servers_are_not_believed() {
+    fn annotations_of_untrusted_servers_cannot_allow_calls() {
         let read_only = ToolAnnotations::default().with_read_only_hint(true);
         let nothing = ToolAnnotations::default();
         assert_eq!(

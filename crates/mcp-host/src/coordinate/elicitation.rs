@@ -276,7 +276,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn users_are_sent_to_web_pages_only() {
+    fn only_https_and_local_http_urls_are_accepted() {
         for (url, host) in [
             ("https://example.com/a?b", "example.com"),
             ("http://127.0.0.1:8080/", "127.0.0.1"),

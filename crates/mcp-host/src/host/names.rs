@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_unique_and_short() {
+    fn model_names_are_unique_and_short() {
         assert_eq!(model_name("git", "status"), "git__status");
         let long = "x".repeat(200);
         let pairs = [
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_cannot_take_the_name_of_another_server() {
+    fn a_tool_name_cannot_imitate_a_tool_of_another_server() {
         let hashed = model_name("a b", "c");
         let tool = hashed.strip_prefix("a_b__").unwrap();
         assert_ne!(model_name("a_b", tool), hashed);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_stable() {
+    fn the_model_name_of_a_tool_stays_the_same_in_each_release() {
         assert_eq!(
             model_name("a b", "c"),
             "a_b__c_b63e2fe4",

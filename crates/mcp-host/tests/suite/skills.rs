@@ -237,7 +237,7 @@ fn the_futures_of_a_host_can_be_sent_to_other_threads() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_application_sees_the_entry_that_a_person_decides_about() {
+async fn a_consent_request_for_a_skill_contains_its_entry() {
     let host = two()
         .consent(async |request: ConsentRequest| match request.action {
             ConsentAction::UseSkill {

@@ -272,7 +272,7 @@ async fn ten_thousand_files_in_one_skill_are_refused() {
 }
 
 #[tokio::test]
-async fn an_entry_with_an_unclear_uri_or_description_is_left_out() {
+async fn an_entry_with_an_invalid_uri_or_description_is_left_out() {
     let problem_of = async |uri: &str, description: &str| {
         let mut entry = entry();
         entry["uri"] = json!(uri);

@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_can_be_a_text_and_values_of_other_types_are_left_out() {
+    fn a_list_may_be_a_text_and_values_that_are_not_text_are_left_out() {
         for (text, scopes) in [
             (r#"{"scopes":" a  b "}"#, Some(vec!["a", "b"])),
             (r#"{"scopes":["a b",1,"c"]}"#, Some(vec!["a b", "c"])),

@@ -220,7 +220,7 @@ mod tests {
 
     // proves: AUTH-088, AUTH-090, AUTH-091, AUTH-092, AUTH-093, M-AUTH-081, M-AUTH-093
     #[test]
-    fn t37_no_request_without_s256() {
+    fn t37_no_authorization_request_is_made_without_s256() {
         for methods in [None, Some(vec![]), Some(vec!["plain".to_owned()])] {
             let mut found = found();
             found.server.code_challenge_methods_supported = methods;
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_denial_quotes_the_server() {
+    fn the_error_for_a_denied_request_quotes_the_server() {
         let error = answer(
             &found(),
             "error=access_denied&error_description=not+today&state=STATE",

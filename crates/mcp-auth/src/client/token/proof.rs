@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proof_is_for_one_request_and_one_token() {
+    fn a_proof_is_bound_to_one_request_and_one_token() {
         let key = DpopKey::generate().unwrap();
         let again = DpopKey::from_text(&key.to_text()).unwrap();
         let token = Secret::new("token");

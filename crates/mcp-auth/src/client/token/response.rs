@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_response_decides_the_kind_of_error() {
+    fn the_code_of_an_error_response_determines_the_error_kind() {
         assert!(read(503, "").unwrap_err().is_temporary());
         assert!(
             read(429, r#"{"error":"slow_down"}"#)

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn other_headers_are_malformed_or_have_no_token() {
+    fn an_invalid_authorization_header_is_malformed_or_has_no_token() {
         for (uri, headers) in [
             ("/mcp", &["Bearer"][..]),
             ("/mcp", &["Bearer "]),
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scheme_of_bound_tokens_is_known_to_servers_that_accept_it() {
+    fn only_servers_that_accept_bound_tokens_recognize_their_scheme() {
         let scheme = |value: &str, with_dpop| {
             let request = Request::get("/mcp").header(AUTHORIZATION, value);
             let (mut parts, ()) = request.body(()).unwrap().into_parts();

@@ -150,7 +150,7 @@ fn only_rules_that_can_match_a_uri_restrict_its_spelling() {
 }
 
 #[test]
-fn a_rule_that_restricts_applies_to_longer_forms_of_its_uri() {
+fn a_restrictive_rule_applies_to_longer_forms_of_its_uri() {
     let policy = AccessPolicy::new()
         .rule(AccessRule::deny("notes://secret"))
         .rule(AccessRule::allow("notes://public"))
@@ -169,7 +169,7 @@ fn a_rule_that_restricts_applies_to_longer_forms_of_its_uri() {
 }
 
 #[test]
-fn a_rule_that_restricts_applies_to_its_uri_with_a_port_or_without_an_authority() {
+fn a_restrictive_rule_applies_to_its_uri_with_a_port_or_without_an_authority() {
     let item = |name| Item {
         kind: ItemKind::Resource,
         mount: "notes",
@@ -209,7 +209,7 @@ fn a_rule_that_restricts_applies_to_its_uri_with_a_port_or_without_an_authority(
 }
 
 #[test]
-fn usual_patterns_are_accepted() {
+fn usual_patterns_of_rules_are_accepted() {
     for name in [
         "file:///etc/*",
         "file://*",
@@ -291,7 +291,7 @@ fn a_listed_uri_in_an_unusual_spelling_is_restricted() {
 
 /// A rule that requires a scope for a URI does not override a later rule that denies parts of the URI.
 #[test]
-fn a_scope_for_a_uri_leaves_later_rules_in_force() {
+fn a_rule_with_a_scope_does_not_override_later_rules_that_deny() {
     let policy = AccessPolicy::new()
         .rule(AccessRule::require_scope("low", "config://app"))
         .rule(AccessRule::deny("*admin*"));

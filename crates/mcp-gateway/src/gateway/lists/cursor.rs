@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cursors_are_opaque_and_checked() {
+    fn a_cursor_is_decoded_only_if_it_is_a_cursor_of_a_gateway() {
         assert_eq!(encode(&Cursors::new()), None);
         let cursors = Cursors::from([
             ("fs".to_owned(), None),

@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_document_is_json_by_the_core_schema() {
+    fn yaml_is_converted_to_json_by_the_core_schema() {
         let text = "# comment\r\na: yes # not a boolean\r\nb: true\r\nc: 300\r\nd: \"300\"\r\ne:\r\n  - x: 1.5\r\n    y:\r\n  - [1, 'two']\r\n\
                     f: |\r\n  two\r\n  lines\r\n8080: v1\r\ng: 2026-01-01\r\n";
         let expected = json!({
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_that_readers_understand_differently_is_an_error_with_a_line() {
+    fn a_document_that_parsers_interpret_differently_is_an_error_with_a_line() {
         for (text, problem) in [
             ("a: 1\na: 2", "line 2: the key \"a\" is repeated"),
             ("a: !!str 1", "line 1: tags"),
