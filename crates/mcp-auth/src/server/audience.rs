@@ -72,7 +72,7 @@ impl Audience {
     }
 }
 
-/// Parses the public URL of a server.
+/// Parses a URL that the server publishes to clients. Errors name the URL as `what`.
 pub(crate) fn public_url(text: &str, what: &str) -> Result<Url, Error> {
     let wrong = |why: &str| {
         let shown = quoted(text.split('?').next().unwrap_or_default());

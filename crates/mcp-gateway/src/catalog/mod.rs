@@ -144,8 +144,8 @@ impl Catalog {
         (is_allowed && self.tool(&exposed).as_deref() == Some(name)).then_some(exposed)
     }
 
-    /// Returns the name at the gateway of a prompt that is listed for a client; `None` if the gateway could not serve a request
-    /// for it.
+    /// Returns the name at the gateway of a prompt that is listed for a client; `None` if the gateway cannot serve requests for
+    /// the prompt.
     pub(crate) fn prompt_of_client(&self, name: &str) -> Option<String> {
         if !self.has_accounts {
             return Some(self.record_prompt(name));
@@ -154,8 +154,7 @@ impl Catalog {
         (self.prompt(&exposed).as_deref() == Some(name)).then_some(exposed)
     }
 
-    /// Returns the name at the gateway of a prompt that is listed for a client; `None` if the gateway cannot serve requests for
-    /// the prompt.
+    /// Returns the configured changes to the tools.
     pub(crate) fn transform(&self) -> Arc<Transform> {
         Arc::clone(&read_lock(&self.transform))
     }

@@ -20,9 +20,9 @@ use crate::pool::{ChosenLevel, Key, Lease, Permit};
 
 /// Maximum delay before the gateway restores the subscriptions of a connection that was closed to make room for other clients.
 const MAX_DELAY_FOR_OTHERS: Duration = Duration::from_secs(2);
-/// Maximum number of simultaneous `resources/subscribe` requests when a session restores its subscriptions on a new connection.
-const MAX_SUBSCRIBING: usize = 8;
 /// Maximum number of simultaneous `resources/subscribe` requests that restore the subscriptions of a session on a new connection.
+const MAX_SUBSCRIBING: usize = 8;
+/// Maximum time to restore all subscriptions of a session.
 const MAX_RESTORE_WAIT: Duration = Duration::from_secs(60);
 /// Maximum time for which the connection cannot be closed to make room while its subscriptions are restored.
 const MAX_RESTORE_HOLD: Duration = Duration::from_millis(500);

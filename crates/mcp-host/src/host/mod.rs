@@ -116,12 +116,12 @@ impl Host {
             .collect()
     }
 
-    /// Returns the currently known tools of all servers, and the tools of the host itself, without waiting.
+    /// Returns the server with this name.
     pub fn server(&self, name: &str) -> Option<SupervisedClient> {
         self.0.read().get(name).map(|server| server.client.clone())
     }
 
-    /// Returns the known tools of all servers, without waiting, and the tools of the host itself.
+    /// Returns the currently known tools of all servers, and the tools of the host itself, without waiting.
     pub fn tools(&self) -> Vec<HostTool> {
         let (mut tools, mut names) = (Vec::new(), HashSet::new());
         for (server_name, server) in &*self.0.read() {

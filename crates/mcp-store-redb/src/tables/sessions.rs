@@ -1,4 +1,4 @@
-//! Row of a session: the expiry in ms, the fencing number and the owner of the lease, and the session as JSON.
+//! The tables of the sessions.
 
 use mcp_protocol::task::Timestamp;
 use mcp_transport_http::{
@@ -12,11 +12,11 @@ use super::meta::{DatabaseError, META};
 use crate::RedbOptions;
 use crate::job::session::{SessionOperation, SessionResult};
 
-/// The sessions, by id. Files of earlier versions do not have this table.
+/// Row of a session: the expiry in ms, the fencing number and the owner of the lease, and the session as JSON.
 type Row = (u64, u64, &'static [u8; 16], &'static [u8]);
 type ExpiryKey = (u64, &'static [u8; 32]);
 
-/// The sessions, by id. Files of earlier versions have no tables of sessions.
+/// The sessions, by id. Files of earlier versions do not have this table.
 const SESSIONS: TableDefinition<'_, &[u8; 32], Row> = TableDefinition::new("sessions");
 /// Index of sessions by expiry.
 const EXPIRY: TableDefinition<'_, ExpiryKey, ()> = TableDefinition::new("session_expiry");

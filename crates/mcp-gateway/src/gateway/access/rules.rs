@@ -13,9 +13,9 @@ use super::{AccessPolicy, AccessRule, Effect, Item, ItemKind};
 use crate::catalog::{RuledUri, UriPattern, UriSource, split_scheme};
 use crate::text::without_case;
 
-/// Maximum number of cached decisions. When this number is reached, the cache is cleared.
-const MAX_KNOWN: usize = 64 << 10;
 /// Maximum number of cached decisions. At this number, the cache is cleared.
+const MAX_KNOWN: usize = 64 << 10;
+/// Maximum number of scopes of a cached decision.
 const MAX_KNOWN_SCOPES: usize = 8;
 
 /// The rules of a policy. Clones share the cached decisions.
@@ -32,26 +32,27 @@ struct Prepared {
 /// The decision of the rules about an item.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::gateway) enum Decision {
-    /// Clients that have these scopes may use the item.
+    /// Clients may use the item if they have these scopes.
     Allowed(Vec<Arc<str>>),
     Denied,
-    /// Clients may use the item if they have these scopes.
+    /// The rules cannot be applied, because servers may interpret the URI in different ways. Clients cannot use the item. The
+    /// text contains the reason.
     Ambiguous(&'static str),
 }
 
 impl Decision {
-    /// The rules cannot be applied, because servers may interpret the URI in different ways. Clients cannot use the item. The
-    /// text contains the reason.
+    /// Returns whether lists show the item to clients.
     pub(in crate::gateway) fn is_shown(&self) -> bool {
         matches!(self, Self::Allowed(_))
     }
 
-    /// Returns whether all clients may use the item, whatever their scopes are.
+    /// Returns whether all clients may use the item, regardless of their scopes.
     pub(in crate::gateway) fn is_for_all(&self) -> bool {
         matches!(self, Self::Allowed(scopes) if scopes.is_empty())
     }
 
-    /// Returns whether all clients may use the item, regardless of their scopes.
+    /// Returns whether the client may use the item. Does not record a missing scope, because the request succeeds without the
+    /// item and needs no challenge.
     pub(in crate::gateway) fn is_usable(&self, context: &RequestContext) -> bool {
         match self {
             Self::Allowed(scopes) => scopes.iter().all(|scope| context.has_scope(scope)),
