@@ -192,7 +192,7 @@ fn stored(answer: Value) -> Result<ElicitResult, String> {
     serde_json::from_value(result).map_err(|error| without_type_names(&error.to_string()))
 }
 
-/// Checks the content of an accepted form in the same way as the client, which checks it before it sends the content.
+/// Checks the content of an accepted form. The client makes the same check before it sends the content.
 ///
 /// # Errors
 /// The error names the field, its value, and the expected value.

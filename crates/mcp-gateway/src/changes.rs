@@ -77,7 +77,7 @@ pub(crate) fn notification(list: ChangedList) -> Option<&'static str> {
 }
 
 impl Changes {
-    /// Sets the filter that decides of which changes a client may be notified. Only the first call has an effect.
+    /// Sets the filter that decides about which changes a client may be notified. Only the first call has an effect.
     pub(crate) fn set_update_filter(&self, filter: UpdateFilter) {
         let _ = self.update_filter.set(filter);
     }

@@ -59,7 +59,7 @@ impl Extractor for MetaFields<'_> {
     }
 }
 
-/// The headers of the HTTP request that carries a message.
+/// The headers of the HTTP request that contains a message.
 struct HeaderFields<'a>(RequestOrigin<'a>);
 
 impl Extractor for HeaderFields<'_> {

@@ -220,7 +220,7 @@ impl Core {
         })
     }
 
-    /// Returns the callback for the lists of one user. The connection has the account of this user.
+    /// Returns the callback for changed lists on a connection that has the account of one user.
     pub(super) fn on_change_for(core: Weak<Self>, user: Principal) -> OnChange {
         let debounce = Arc::<Debounce>::default();
         Box::new(move |list| {

@@ -238,8 +238,8 @@ impl Core {
         }
     }
 
-    /// Returns the filter that decides of which changed resources clients may be notified. On a gateway with several servers, the
-    /// filter applies the access rules. Otherwise, it allows all changes.
+    /// Returns the filter that decides about which changed resources clients may be notified. On a gateway with several servers,
+    /// the filter applies the access rules. Otherwise, it allows all changes.
     pub(super) fn may_notify(&self) -> MayNotify {
         let (changes, catalog) = (Arc::clone(&self.changes), self.catalog.clone());
         Arc::new(move |subscribed, changed| {

@@ -104,8 +104,8 @@ impl GatewayBuilder {
         self
     }
 
-    /// Connects to all servers concurrently, and returns when each has connected or its first attempt has failed. If a server
-    /// failed, the gateway omits it from lists and tries again, with a backoff from 0.1 s to 30 s.
+    /// Connects to all servers concurrently, and returns when each server has connected or its first attempt has failed. If a
+    /// server failed, the gateway omits it from lists and tries again, with a backoff from 0.1 s to 30 s.
     ///
     /// # Errors
     /// A mount name, a transform or an access rule is invalid, or the gateway would have more than 64 servers.

@@ -21,7 +21,7 @@ use crate::caller::{Caller, MAX_SERVER_REQUESTS, ServerRequest};
 use crate::text::{ObjectText, string, without};
 use crate::upstream::ParkingLimits;
 
-/// After the first server request of a call, time to wait for further server requests before the call is parked.
+/// Time to wait for further server requests after the first server request of a call, before the call is parked.
 const GATHER: Duration = Duration::from_millis(5);
 
 /// Each client can use one part in `CLIENTS` of the memory for parked calls.

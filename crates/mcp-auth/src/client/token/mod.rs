@@ -38,7 +38,8 @@ pub(crate) struct TokenSet {
     /// The requested scopes. A step-up adds scopes.
     #[serde(rename = "scope")]
     pub(crate) scopes: Scopes,
-    /// The issuer of the tokens. `resource` is the server, and `client` is the client, that the tokens are for.
+    /// The issuer of the tokens. `resource` is the server that accepts the tokens, and `client_id` is the client that received
+    /// them.
     pub(crate) issuer: String,
     pub(crate) resource: String,
     pub(crate) client_id: String,
