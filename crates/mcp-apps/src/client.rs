@@ -1,4 +1,4 @@
-//! The pages of a server, as a host reads them.
+//! Reads the pages of a server, for a host.
 
 use std::fmt;
 
@@ -13,15 +13,15 @@ use crate::{EXTENSION, MIME_TYPE, PageUi, SCHEME, ToolUi, UI, policy};
 /// Maximum size of a page, in bytes: 4 MiB.
 const MAX_HTML: usize = 4 << 20;
 
-/// The metadata of a tool in older servers.
+/// The name of the metadata of a tool in older servers.
 const OLD_RESOURCE_URI: &str = "ui/resourceUri";
 
-/// The declaration that a host shows apps, for [`ClientBuilder::with`].
+/// The declaration that a host supports apps, for [`ClientBuilder::with`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HostApps(());
 
 impl HostApps {
-    /// Creates the declaration: pages in HTML are shown.
+    /// Creates the declaration that the host shows pages in HTML.
     pub fn new() -> Self {
         Self::default()
     }
@@ -43,8 +43,8 @@ impl Extension for HostApps {
 
 /// The apps of one server.
 ///
-/// The host shows a [`View`] in a sandbox of another origin, with its [policy](View::content_security_policy). The page calls
-/// tools with [`call_tool`](Self::call_tool), so it reaches only its own server.
+/// The host shows a [`View`] in a sandbox of another origin, with its [policy](View::content_security_policy). The host passes
+/// tool calls of the page to [`call_tool`](Self::call_tool), so the page reaches only the server that it is from.
 #[derive(Debug, Clone)]
 pub struct RemoteApps {
     client: Client,
@@ -55,11 +55,11 @@ pub struct RemoteApps {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct View {
-    /// The URI.
+    /// The URI of the page.
     pub uri: String,
-    /// The document.
+    /// The HTML document.
     pub html: String,
-    /// The metadata.
+    /// The metadata of the page.
     pub ui: PageUi,
     allows_local: bool,
 }
@@ -67,19 +67,19 @@ pub struct View {
 impl View {
     /// Returns the value of the header `Content-Security-Policy` for the page: the directives that the specification requires,
     /// with the origins that the page declared. The policy leaves out values that are not origins with TLS. It also leaves out IP
-    /// addresses and origins of this machine, unless the host [allows](RemoteApps::allow_local_origins) them.
+    /// addresses and this machine, unless the host [allows](RemoteApps::allow_local_origins) them.
     pub fn content_security_policy(&self) -> String {
         policy::content_security_policy(&self.ui, self.allows_local)
     }
 
-    /// Returns the value of the attribute `allow` of the frame, for features that the host grants.
+    /// Returns the value of the frame's attribute `allow`. It contains the features that the host grants.
     pub fn allow(&self) -> String {
         policy::allow(&self.ui)
     }
 }
 
 impl RemoteApps {
-    /// Creates access to the apps of a server.
+    /// Creates a value with which a host uses the apps of a server.
     pub fn new(client: &Client) -> Self {
         Self {
             client: client.clone(),
@@ -87,8 +87,8 @@ impl RemoteApps {
         }
     }
 
-    /// Allows pages to reach IP addresses and this machine, even without TLS. Use it only for a server on this machine: the page of
-    /// a remote server could attack programs in the network of the user.
+    /// Allows pages to reach IP addresses and this machine, even without TLS. Use it only for a server on this machine, because
+    /// the page of a remote server could attack programs in the network of the user.
     #[must_use]
     pub fn allow_local_origins(mut self) -> Self {
         self.allows_local = true;
@@ -112,7 +112,7 @@ impl RemoteApps {
         match &ui.resource_uri {
             Some(uri) if !uri.starts_with(SCHEME) => Err(Error::new(
                 ErrorKind::Metadata,
-                format!("{item}: the URI {uri:?} of its page does not begin with {SCHEME}"),
+                format!("{item}: the URI {uri:?} of its page must begin with {SCHEME}"),
             )),
             _ => Ok(ui),
         }
@@ -121,8 +121,8 @@ impl RemoteApps {
     /// Reads the page of a tool; `None` if the tool has no page.
     ///
     /// # Errors
-    /// The metadata is malformed, the server does not have the page, or the page is not HTML of at most 4 MiB with the MIME type
-    /// of apps. The host then shows the text of the result.
+    /// The metadata is malformed, the server does not have the page, the page does not have the MIME type of apps, or it has more
+    /// than 4 MiB. The host then shows the text of the result.
     pub async fn open(&self, tool: &Tool) -> Result<Option<View>, Error> {
         match Self::tool_ui(tool)?.resource_uri {
             Some(uri) => self.read(uri).await.map(Some),
@@ -155,11 +155,11 @@ impl RemoteApps {
         if mime.as_deref() != Some(MIME_TYPE) {
             let mime = mime.unwrap_or_default();
             return Err(refuse(&format!(
-                "its MIME type is {mime:?}, not {MIME_TYPE}"
+                "the MIME type of the page is {mime:?}, but must be {MIME_TYPE}"
             )));
         }
         if html.len() > MAX_HTML {
-            return Err(refuse(&format!("it is longer than {MAX_HTML} bytes")));
+            return Err(refuse(&format!("the page has more than {MAX_HTML} bytes")));
         }
         let ui = read_ui(&format!("page {uri}"), meta.as_ref())?;
         Ok(View {
@@ -173,14 +173,17 @@ impl RemoteApps {
     /// Calls a tool for a page of the same server.
     ///
     /// # Errors
-    /// [`ErrorKind::Forbidden`] if only the model may call the tool; nothing is sent. Otherwise, the call failed.
+    /// [`ErrorKind::Forbidden`] if only the model may call the tool; nothing was sent. For all other kinds, the call failed.
     pub async fn call_tool(
         &self,
         tool: &Tool,
         arguments: impl Into<Value>,
     ) -> Result<CallToolResult, Error> {
         if !Self::tool_ui(tool)?.is_for_app() {
-            let problem = format!("tool {:?} cannot be called by apps", tool.name);
+            let problem = format!(
+                "apps cannot call the tool {:?}; its visibility does not include \"app\"",
+                tool.name
+            );
             return Err(Error::new(ErrorKind::Forbidden, problem));
         }
         let called = self.client.call_tool(&tool.name, arguments).await;
@@ -206,7 +209,7 @@ pub enum ErrorKind {
     Metadata,
     /// The page cannot be used.
     Content,
-    /// The tool is not for apps.
+    /// Pages may not call the tool.
     Forbidden,
     /// The request failed.
     Client,
@@ -242,7 +245,7 @@ impl Error {
         self.kind
     }
 
-    /// Returns the error of the request, for [`ErrorKind::Client`].
+    /// Returns the error of the failed request, for [`ErrorKind::Client`].
     pub fn client_error(&self) -> Option<&mcp_client::Error> {
         self.source.as_ref()
     }

@@ -21,9 +21,9 @@ pub struct ToolUi {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Visibility {
-    /// The model, which sees the tool in its list.
+    /// The model, which sees the tool in the list of tools.
     Model,
-    /// The pages of the same server.
+    /// The pages of the server that has the tool.
     App,
     /// A value of a later version of the specification.
     #[serde(untagged)]
@@ -31,7 +31,7 @@ pub enum Visibility {
 }
 
 impl ToolUi {
-    /// Creates the metadata of a tool whose results this page shows.
+    /// Creates the metadata of a tool. The page with this URI shows the results of the tool.
     pub fn new(resource_uri: impl Into<String>) -> Self {
         Self {
             resource_uri: Some(resource_uri.into()),
@@ -67,16 +67,16 @@ impl ToolUi {
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct PageUi {
-    /// The origins that the page uses; `None` means no other origin.
+    /// The origins that the page uses; `None` means that it uses no other origin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub csp: Option<Csp>,
-    /// The features of the browser that the page asks for.
+    /// The features of the browser that the page requests.
     #[serde(skip_serializing_if = "Permissions::is_empty")]
     pub permissions: Permissions,
-    /// The dedicated origin of the page, in the format of the host.
+    /// The separate origin that the page requests, in the format of the host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
-    /// Whether the host draws a border and a background; `None` lets the host decide.
+    /// Whether the host draws a border and a background; `None` means that the host decides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefers_border: Option<bool>,
 }
@@ -95,7 +95,7 @@ pub struct Csp {
     /// Origins of nested frames.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub frame_domains: Vec<String>,
-    /// Base URIs of the document.
+    /// Origins of the document's base URI.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub base_uri_domains: Vec<String>,
 }
@@ -126,7 +126,7 @@ impl Csp {
     }
 }
 
-/// Features of the browser that a page asks for. A host may refuse them, so the page must check.
+/// Features of the browser that a page requests. A host may refuse them, so the page must check which features it has.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Permissions {
@@ -146,28 +146,28 @@ impl Permissions {
         Self::default()
     }
 
-    /// Asks for the camera.
+    /// Requests the camera.
     #[must_use]
     pub fn with_camera(mut self) -> Self {
         self.camera = true;
         self
     }
 
-    /// Asks for the microphone.
+    /// Requests the microphone.
     #[must_use]
     pub fn with_microphone(mut self) -> Self {
         self.microphone = true;
         self
     }
 
-    /// Asks for the location.
+    /// Requests the location.
     #[must_use]
     pub fn with_geolocation(mut self) -> Self {
         self.geolocation = true;
         self
     }
 
-    /// Asks for writing to the clipboard.
+    /// Requests writing to the clipboard.
     #[must_use]
     pub fn with_clipboard_write(mut self) -> Self {
         self.clipboard_write = true;
@@ -179,7 +179,7 @@ impl Permissions {
         *self == Self::default()
     }
 
-    /// Returns each feature with its names in JSON and in the Permissions Policy of a browser.
+    /// Returns each feature: whether it is requested, its name in JSON, and its name in the Permissions Policy of a browser.
     pub(crate) fn features(&self) -> [(&'static str, &'static str, bool); 4] {
         [
             ("camera", "camera", self.camera),

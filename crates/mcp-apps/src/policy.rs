@@ -2,8 +2,8 @@
 
 use crate::{Csp, PageUi};
 
-/// Returns the value of `Content-Security-Policy`. The value allows the well-formed origins that the page declared. It allows
-/// origins of this machine and IP addresses only if `allows_local` is set.
+/// Returns the value of `Content-Security-Policy`. The value allows the well-formed origins that the page has declared. It allows
+/// IP addresses and origins of this machine only if `allows_local` is set.
 pub(crate) fn content_security_policy(ui: &PageUi, allows_local: bool) -> String {
     let none = Csp::default();
     let csp = ui.csp.as_ref().unwrap_or(&none);
@@ -51,8 +51,8 @@ fn sources(domains: &[String], allows_local: bool) -> String {
     sources.fold(String::new(), |all, domain| all + " " + domain)
 }
 
-/// Returns whether a text is an origin, perhaps for all subdomains. Without this check, a server could add directives, or a
-/// keyword such as `'unsafe-eval'`. An origin without TLS is accepted only if it is on this machine.
+/// Returns whether a text is an origin; its host may begin with `*.` for all subdomains. Without this check, a server could add
+/// directives, or a keyword such as `'unsafe-eval'`. An origin without TLS is accepted only if it is on this machine.
 fn is_origin(text: &str, allows_local: bool) -> bool {
     let Some((scheme, rest)) = text.split_once("://") else {
         return false;
@@ -74,8 +74,8 @@ fn is_origin(text: &str, allows_local: bool) -> bool {
     is_safe && is_host && !is_wide && is_allowed && port.parse::<u16>().is_ok()
 }
 
-/// Returns whether a host is a name of this machine or an IP address. As in browsers, a host whose last label is a number, such as
-/// `127.1` or `0x7f000001`, is an address.
+/// Returns whether a host is a name of this machine or an IP address. As in browsers, a host is an address if its last label is a
+/// number, such as `127.1` or `0x7f000001`.
 fn is_local_or_address(host: &str) -> bool {
     let last = host.rsplit('.').next().unwrap_or_default();
     let hex = last.strip_prefix("0x").or(last.strip_prefix("0X"));

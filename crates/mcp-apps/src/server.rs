@@ -15,10 +15,10 @@ use crate::{Csp, EXTENSION, MIME_TYPE, PageUi, Permissions, SCHEME, ToolUi, UI, 
 /// The pages of a server, for `ServerBuilder::with`.
 pub struct Apps<S = ()>(Vec<Page<S>>);
 
-/// A page and the tools whose results it shows.
+/// A page, and the tools whose results the page shows.
 ///
-/// A host shows the page in a sandbox, and sends it the arguments and the result of a tool. Data for the page belongs into the
-/// structured content of the result. A text for the model, and for hosts without apps, belongs into the content of the result.
+/// A host shows the page in a sandbox, and sends it the arguments and the result of a tool. Put data for the page into the
+/// structured content of the result. Put a text for the model, and for hosts without apps, into the content of the result.
 ///
 /// Do not put untrusted text into the HTML: the page can call the tools of this server.
 pub struct Page<S = ()> {
@@ -31,7 +31,7 @@ pub struct Page<S = ()> {
 }
 
 impl<S> Page<S> {
-    /// Creates a page. `path` is its URI without `ui://`, such as `clock/view.html`; `html` is a whole document.
+    /// Creates a page. `path` is the URI of the page without `ui://`, such as `clock/view.html`. `html` is a complete document.
     pub fn new(path: &str, name: impl Into<String>, html: impl Into<Arc<str>>) -> Self {
         Self {
             uri: format!("{SCHEME}{path}"),
@@ -43,28 +43,28 @@ impl<S> Page<S> {
         }
     }
 
-    /// Sets the description.
+    /// Sets the description of the page.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
         self
     }
 
-    /// Sets the origins that the page uses. Default: none, so that scripts and styles must be in the document.
+    /// Sets the origins that the page uses. Default: no other origins, so scripts and styles must be in the document.
     #[must_use]
     pub fn csp(mut self, csp: Csp) -> Self {
         self.ui.csp = Some(csp);
         self
     }
 
-    /// Sets the features of the browser that the page asks for. Default: none.
+    /// Sets the features of the browser that the page requests. Default: no features.
     #[must_use]
     pub fn permissions(mut self, permissions: Permissions) -> Self {
         self.ui.permissions = permissions;
         self
     }
 
-    /// Sets the dedicated origin of the page, in the format of the host.
+    /// Sets the separate origin that the page requests, in the format of the host.
     #[must_use]
     pub fn domain(mut self, domain: impl Into<String>) -> Self {
         self.ui.domain = Some(domain.into());
@@ -87,9 +87,9 @@ impl<S> Page<S> {
     }
 
     /// Adds a tool that only the page calls, for example to load more data. A client that does not show apps would offer the tool
-    /// to the model, so such a client does not see the tool.
+    /// to the model. Such a client therefore does not see the tool.
     ///
-    /// Only the host enforces this, so the tool must check permissions like any other tool.
+    /// Only the host enforces that the model cannot call the tool. The tool must therefore check permissions like any other tool.
     #[must_use]
     pub fn app_tool(mut self, tool: Tool<S>) -> Self
     where
@@ -126,7 +126,7 @@ impl<S> Apps<S> {
         Self(Vec::new())
     }
 
-    /// Adds a page and its tools. A URI that is not valid or that occurs twice is an error when the server is built.
+    /// Adds a page and its tools. If the URI is not valid, or if two pages have the same URI, building the server fails.
     #[must_use]
     pub fn page(mut self, page: Page<S>) -> Self {
         self.0.push(page);
@@ -191,9 +191,9 @@ fn with_ui(meta: Option<Meta>, ui: &impl serde::Serialize) -> Meta {
     meta.unwrap_or_default().with(UI, ui)
 }
 
-/// Returns whether the client of this call shows apps: it declares the extension, and the revision is 2025-06-18 or later. In
-/// older revisions, tools have no metadata. If this method returns `false`, the user sees only the text of the result, so the
-/// text should be complete.
+/// Returns whether the client of this call shows apps. This is the case if it declares the extension and the revision is
+/// 2025-06-18 or later; in older revisions, tools have no metadata. If this method returns `false`, the user sees only the text
+/// of the result, so the text should be complete.
 pub fn is_supported(cx: &Ctx) -> bool {
     supports_apps(cx.revision(), cx.client_capabilities())
 }

@@ -118,7 +118,7 @@ async fn on_revisions_without_tool_metadata_a_host_shows_text() {
 }
 
 #[tokio::test]
-async fn tools_are_for_the_model_for_apps_or_for_both() {
+async fn a_tool_can_be_for_the_model_for_apps_or_for_both() {
     let client = connect(host(), Revision::LATEST, server()).await;
     let apps = RemoteApps::new(&client);
     let refresh = tool(&client, "refresh").await;
@@ -135,7 +135,7 @@ async fn tools_are_for_the_model_for_apps_or_for_both() {
 }
 
 #[tokio::test]
-async fn a_client_without_apps_receives_text_and_no_tools_of_pages() {
+async fn a_client_without_apps_receives_text_and_does_not_see_page_tools() {
     let other = |settings: Value| {
         let settings: JsonObject = serde_json::from_value(settings).unwrap();
         Client::builder("text", "1").extension(EXTENSION, settings)
@@ -159,7 +159,7 @@ async fn a_client_without_apps_receives_text_and_no_tools_of_pages() {
 }
 
 #[tokio::test]
-async fn visible_if_can_only_hide_an_app_tool_further() {
+async fn visible_if_can_hide_an_app_tool_from_a_client_that_shows_apps() {
     let page = Page::new("a", "a", HTML).app_tool(Tool::new("never", || "x").visible_if(|_| false));
     let server = Server::builder("s", "1").with(Apps::new().page(page));
     let client = connect(host(), Revision::LATEST, server).await;

@@ -31,7 +31,7 @@ pub enum ErrorKind {
     Unavailable,
     /// A response cannot be used.
     InvalidResponse,
-    /// A response indicates an attack: another issuer, resource or state.
+    /// A response indicates an attack: it has another issuer, resource or state than the request.
     Mismatch,
     /// The user or the authorization server denied access.
     Denied,
@@ -41,7 +41,7 @@ pub enum ErrorKind {
     UnknownClient,
     /// The token store failed.
     Store,
-    /// The metadata of the server names no authorization server: users cannot sign in, and the server accepts only configured
+    /// The metadata of the server names no authorization server. Users cannot sign in, because the server accepts only configured
     /// tokens.
     NoAuthorizationServer,
     /// The user agent could not ask the user for consent, or the user did not respond.
@@ -93,8 +93,7 @@ impl Error {
         }))
     }
 
-    /// Creates an error of a [`UserAgent`](crate::client::UserAgent): the user cannot be asked for
-    /// consent.
+    /// Creates an error of a [`UserAgent`](crate::client::UserAgent), which could not ask the user for consent.
     #[cfg(feature = "client")]
     pub fn user_agent(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::UserAgent, message)
@@ -168,7 +167,7 @@ impl From<Error> for TransportError {
     }
 }
 
-/// Quotes the text of a peer for an error message: at most 200 characters, on one line.
+/// Quotes the text of a peer in an error message: at most 200 characters, on one line.
 pub(crate) fn quoted(text: &str) -> Quoted<'_> {
     quote(text.trim(), 200)
 }

@@ -42,7 +42,7 @@ impl Scopes {
         self.iter().chain(others.iter()).collect()
     }
 
-    /// Adds a scope.
+    /// Returns the set with an additional scope.
     #[must_use]
     pub fn with(self, scope: &str) -> Self {
         self.iter().chain([scope]).collect()

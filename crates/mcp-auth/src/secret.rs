@@ -48,8 +48,8 @@ impl<'de> serde::Deserialize<'de> for Secret {
     }
 }
 
-/// Serializes the text of a secret. `Secret` itself does not implement `Serialize`, so that a secret
-/// is written only where a field names this function.
+/// Serializes the text of a secret. `Secret` itself does not implement `Serialize`. A secret is therefore serialized only if a
+/// field names this function.
 #[cfg(feature = "client")]
 pub(crate) fn serialize<S: serde::Serializer>(secret: &Secret, out: S) -> Result<S::Ok, S::Error> {
     out.serialize_str(secret.expose())

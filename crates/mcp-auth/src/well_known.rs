@@ -3,7 +3,7 @@
 use url::Url;
 
 /// Returns the URLs to try if no challenge names the URL of the server's metadata. The first URL is for the path of the server,
-/// the second for the root of its host.
+/// and the second URL is for the root of the host.
 ///
 /// Specification: authorization, protected resource metadata discovery.
 #[cfg(feature = "client")]
@@ -33,8 +33,8 @@ pub(crate) fn issuer_metadata_urls(issuer: &Url) -> Vec<Url> {
     all
 }
 
-/// Returns the canonical URL of a server: without query, fragment, and the slash that the parser
-/// adds to a bare host.
+/// Returns the canonical URL of a server: without query, without fragment, and without the slash that the parser adds after a
+/// host.
 ///
 /// Specification: authorization, canonical server URI.
 pub(crate) fn canonical(server: &Url) -> String {
@@ -44,7 +44,7 @@ pub(crate) fn canonical(server: &Url) -> String {
     url.as_str().trim_end_matches('/').to_owned()
 }
 
-/// Returns whether two texts name the same issuer: they are identical, or they differ only in the slash of an empty path. This
+/// Returns whether two texts name the same issuer. The texts must be identical, or differ only in a slash after the host. This
 /// slash does not change the meaning of a URL.
 ///
 /// Specification: RFC 8414, section 3.3; [RFC 3986, section
@@ -65,14 +65,14 @@ pub(crate) fn is_same_issuer(one: &str, other: &str) -> bool {
 pub(crate) enum Relation {
     /// The identifier is the URL of the server.
     Same,
-    /// A parent path on the same origin.
+    /// The identifier is a parent path of the server's URL, on the same origin.
     Parent,
     /// The identifier belongs to another server.
     Other,
 }
 
-/// Returns the relation of a resource identifier to a server. A slash at the end and a missing query do not
-/// count as a difference.
+/// Returns the relation of a resource identifier to a server. Ignores a slash at the end, and ignores a query that is missing in
+/// the identifier.
 #[cfg(feature = "client")]
 pub(crate) fn relation(resource: &str, server: &Url) -> Relation {
     let Ok(resource) = Url::parse(resource) else {

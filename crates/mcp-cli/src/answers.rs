@@ -1,4 +1,4 @@
-//! Answers to the elicitations of a server: from the user at the terminal, or from a file.
+//! Answers elicitation requests, with input of the user at the terminal or with answers from a file.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
@@ -17,11 +17,12 @@ use crate::arguments::{text_of_file, typed};
 use crate::failure::{Code, Failure};
 use crate::output::{one_line, say, say_text, say_whole};
 
-/// The first elicitation of this process that was cancelled, because it had no answer or its answer did not match the form.
+/// The failure of the first cancelled elicitation of this process. An elicitation is cancelled if it has no answer, or if its
+/// answer does not match the form.
 static CANCELLED: Mutex<Option<Failure>> = Mutex::new(None);
 
-/// Returns and clears the failure of the first elicitation that was cancelled since the last call. If this method returns a
-/// failure, the command fails, even if the server responded with a success.
+/// Returns and clears the failure of the first elicitation that was cancelled since the last call. If there is a failure, the
+/// command must fail, even if the server responded with a success.
 pub(crate) fn take_cancelled() -> Option<Failure> {
     lock(&CANCELLED).take()
 }
@@ -30,11 +31,11 @@ fn record(failure: Failure) {
     lock(&CANCELLED).get_or_insert(failure);
 }
 
-/// The source of the answers to elicitations.
+/// The source of the answers to elicitation requests.
 #[derive(Debug)]
 pub(crate) struct Answers {
     source: Source,
-    /// The file of `--answer`.
+    /// The file of the option `--answer`.
     file: Option<PathBuf>,
 }
 
@@ -50,7 +51,7 @@ enum Source {
 }
 
 impl Answers {
-    /// Answers from the file or, without a file, from the terminal, if there is a terminal.
+    /// Reads the answers from the file. Without a file, the user answers at the terminal, if there is a terminal.
     pub(crate) fn load(file: Option<&Path>) -> Result<Arc<Self>, Failure> {
         let source = match file {
             Some(file) => Self::read(file)?,
@@ -130,7 +131,7 @@ impl Answers {
         }
     }
 
-    /// Returns a result of the file. If the result does not match the form, cancels the elicitation and records the reason.
+    /// Returns the answer from the file. If the answer does not match the form, cancels the elicitation and records the reason.
     fn or_cancel(&self, message: &str, result: Result<ElicitResult, String>) -> ElicitResult {
         result.unwrap_or_else(|problem| {
             let text = format!("the answer to {message:?}: {problem}");
@@ -142,7 +143,7 @@ impl Answers {
         })
     }
 
-    /// Returns the next answer of the file.
+    /// Returns the next answer from the file.
     fn next(&self, question: &str) -> Option<Value> {
         let answer = match &self.source {
             Source::Always(answer) => Some(answer.clone()),
@@ -156,7 +157,7 @@ impl Answers {
                     file.display()
                 ),
                 None => format!(
-                    "the server asked {question:?}; run the command on a terminal, or give --answer FILE"
+                    "the server asked {question:?}, and there is no terminal; run the command in a terminal, or use --answer FILE"
                 ),
             };
             record(Failure::new(Code::ActionRequired, text));
@@ -165,10 +166,10 @@ impl Answers {
     }
 }
 
-/// Reads an answer of the file: a whole result with an action, or the content of an accepted form.
+/// Converts an answer from the file. The answer is a whole result with an action, or the content of an accepted form.
 ///
 /// # Errors
-/// The error names the field that cannot be an answer, its value, and the expected value.
+/// The error names the field with the invalid answer, its value, and the expected value.
 fn stored(answer: Value) -> Result<ElicitResult, String> {
     let action = answer.get("action").and_then(Value::as_str);
     let is_result = matches!(action, Some("accept" | "decline" | "cancel"));
@@ -191,7 +192,7 @@ fn stored(answer: Value) -> Result<ElicitResult, String> {
     serde_json::from_value(result).map_err(|error| without_type_names(&error.to_string()))
 }
 
-/// Checks the content of an accepted form as the client does before it sends the content.
+/// Checks the content of an accepted form. The client makes the same check before it sends the content.
 ///
 /// # Errors
 /// The error names the field, its value, and the expected value.
@@ -260,7 +261,7 @@ fn ask(form: &ElicitForm) -> ElicitResult {
     form.accept(Value::Object(content))
 }
 
-/// Returns `true` or `false` for the usual words, if the field is a boolean.
+/// If the field is a boolean, returns `true` or `false` for the usual words of a user, such as `yes`.
 fn as_boolean<'a>(text: &'a str, field: &Value) -> &'a str {
     if field["type"] != "boolean" {
         return text;
@@ -287,7 +288,7 @@ fn entered(
     )
 }
 
-/// Checks one value in the same way as the server, so that the user can correct it.
+/// Checks one value in the same way as the server does, so that the user can correct the value.
 fn checked(schema: &RequestedSchema, name: &str, value: Value) -> Result<Value, String> {
     let content = serde_json::from_value(value.clone())
         .map_err(|error| without_type_names(&error.to_string()))?;
@@ -301,8 +302,8 @@ fn checked(schema: &RequestedSchema, name: &str, value: Value) -> Result<Value, 
     Ok(value)
 }
 
-/// Returns the lines to print before the input of a field: its description, if it also has a title, and the titles of its
-/// choices.
+/// Returns the lines to print before the user enters a field: the description of the field, if it also has a title, and the
+/// titles of its choices.
 fn notes(field: &Value) -> Vec<String> {
     let description = field["title"].as_str().and(field["description"].as_str());
     let mut lines: Vec<String> = description.map(str::to_owned).into_iter().collect();
@@ -326,7 +327,7 @@ fn notes(field: &Value) -> Vec<String> {
     lines
 }
 
-/// Returns the text before the input of a field.
+/// Returns the text before the position where the user enters a field.
 fn label(name: &str, field: &Value, is_required: bool) -> String {
     let text = |key: &str| field[key].as_str();
     let title = text("title").or(text("description")).unwrap_or(name);
@@ -366,7 +367,7 @@ fn plain(value: &Value) -> String {
         .map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Asks for one line; `None` at the end of the input.
+/// Asks the user for one line; `None` at the end of the input.
 fn prompt(label: &str) -> Option<String> {
     let mut err = io::stderr();
     write!(err, "  {}: ", one_line(label))

@@ -44,7 +44,7 @@ pub(crate) struct Options {
         value_name = "REVISION"
     )]
     pub(crate) revision: RevisionChoice,
-    /// How long to wait for the connection and for each response, in seconds; each progress notification restarts it.
+    /// How long to wait for the connection and for each response, in seconds; each progress notification restarts this time.
     #[arg(long, global = true, default_value_t = 60, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) timeout: u64,
     /// Show log messages and stderr of the server.
@@ -58,7 +58,8 @@ pub(crate) struct Options {
     /// {"action": "cancel"}.
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) answer: Option<PathBuf>,
-    /// The file that configures servers by name. Default: mcp.json and the other files of this folder, and those of known hosts.
+    /// The file that configures servers by name. Default: mcp.json and other configuration files in this folder, and the files of
+    /// known hosts.
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// An environment variable for the program, NAME=VALUE or NAME; repeatable.
@@ -67,15 +68,15 @@ pub(crate) struct Options {
     /// An HTTP header for the URL, "Name: value"; repeatable.
     #[arg(long, global = true, value_name = "HEADER")]
     pub(crate) header: Vec<String>,
-    /// A file with certificates of CAs to trust, in PEM format, in addition to those of the operating system.
+    /// A file with certificates of additional CAs to trust, in PEM format.
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) ca: Option<PathBuf>,
-    /// Send the token of --header also over http to another machine, where others can read it.
+    /// Also send the token of --header over http to another machine, although others can read it in transit.
     #[arg(long, global = true)]
     pub(crate) allow_http: bool,
 }
 
-/// Which revisions to use.
+/// The choice of the revisions to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RevisionChoice {
     Auto,
@@ -129,7 +130,7 @@ impl FromStr for RevisionChoice {
     }
 }
 
-/// The words of a command, and the program of the server.
+/// The words of a command, and the program of its server.
 #[derive(Debug, Args)]
 pub(crate) struct Words {
     /// SERVER, followed by the arguments of the command as shown under Usage. Omit SERVER if a program follows `--`.
@@ -142,12 +143,12 @@ pub(crate) struct Words {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Show what a server offers, with warnings.
+    /// Show the definitions of a server, with warnings.
     #[command(override_usage = "mcp inspect SERVER\n       mcp inspect -- PROGRAM [ARG]...")]
     Inspect {
         #[command(flatten)]
         words: Words,
-        /// Connect with every revision and show which ones the server supports.
+        /// Connect with each revision, and show which revisions the server supports.
         #[arg(long)]
         revisions: bool,
     },
@@ -158,7 +159,7 @@ pub(crate) enum Command {
     List {
         #[command(flatten)]
         words: Words,
-        /// Show only items whose name or description contains this text, ignoring case.
+        /// Show only items whose name or description contains this text. Case is ignored.
         #[arg(long, value_name = "TEXT")]
         search: Option<String>,
     },
@@ -175,7 +176,7 @@ pub(crate) enum Command {
         #[arg(long)]
         task: bool,
     },
-    /// Read a resource. Binary content is written as it is, unless stdout is a terminal.
+    /// Read a resource. Binary content is written unchanged, unless stdout is a terminal.
     #[command(
         override_usage = "mcp read SERVER RESOURCE\n       mcp read RESOURCE -- PROGRAM [ARG]..."
     )]
@@ -237,19 +238,19 @@ pub(crate) enum Command {
         /// Serve stdin and stdout instead of HTTP.
         #[arg(long)]
         stdio: bool,
-        /// The URL under which clients reach the bridge; required if they are not on this machine or use a reverse proxy. Must be
+        /// The URL at which clients reach the bridge; required if clients are on other machines or use a reverse proxy. Must be
         /// https, or http with an address of this machine.
         #[arg(long, value_name = "URL", conflicts_with = "stdio")]
         public_url: Option<String>,
         /// An origin (scheme, host and port) whose web pages may use the bridge; repeatable.
         #[arg(long, value_name = "ORIGIN")]
         allow_origin: Vec<String>,
-        /// Use a separate connection for each request of a stateless client. By default, stateless clients share connections to the
-        /// server, and therefore its state.
+        /// Use a separate connection for each request of a stateless client. By default, stateless clients share connections to
+        /// the server, so they also share state that the server keeps for a connection.
         #[arg(long)]
         isolated: bool,
     },
-    /// Serve the servers of a configuration file as one, over HTTP or stdio, in all revisions.
+    /// Serve all servers of a configuration file as one server, over HTTP or stdio, in all revisions.
     #[command(
         after_help = "The file has the servers under \"mcpServers\" and settings under \"gateway\". The URL is printed. /healthz and \
                       /readyz are for health checks. SIGTERM stops accepting calls and waits for running ones. SIGHUP reloads the \
@@ -275,7 +276,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         words: Words,
     },
-    /// Write the definitions of a server to a lock file, or compare them with it.
+    /// Write the definitions of a server to a lock file, or compare the definitions with the file.
     #[command(
         override_usage = "mcp lock SERVER [--check]\n       mcp lock [--check] -- PROGRAM [ARG]...",
         after_help = "The resources of a server that serves data change all the time: use --only tools,prompts,templates. --check ignores \
@@ -290,8 +291,8 @@ pub(crate) enum Command {
         /// Print the differences as annotations of GitHub Actions.
         #[arg(long)]
         github: bool,
-        /// Lock only items of these kinds, separated by commas: tools, prompts, resources, templates. By default, those that the file
-        /// already has of this server; for a new server, all.
+        /// Lock only items of these kinds, separated by commas: tools, prompts, resources, templates. Default: the kinds that the
+        /// file already has for this server; for a new server, all kinds.
         #[arg(long, value_name = "KINDS", value_delimiter = ',')]
         only: Vec<ListKind>,
         /// Ignore the default of an argument, because it changes each time; repeatable. The file keeps this choice.
@@ -312,13 +313,13 @@ pub(crate) enum Command {
         #[command(flatten)]
         sign_in: SignInOptions,
     },
-    /// Revoke and remove the stored tokens of a server. If the authorization server cannot revoke tokens, it may accept them until they
-    /// expire.
+    /// Revoke and remove the stored tokens of a server. If the authorization server cannot revoke tokens, the tokens may stay
+    /// valid until they expire.
     Logout {
         /// The URL or configured name of the server.
         server: String,
-        /// Also forget the client id that the authorization server has issued, for example because it no longer knows it. The
-        /// next login registers again.
+        /// Also remove the client id that the authorization server has issued, for example because the authorization server no
+        /// longer knows it. The next login registers the client again.
         #[arg(long)]
         forget_client: bool,
     },
@@ -329,7 +330,7 @@ pub(crate) enum Command {
     },
     /// Write a manual page for each command.
     Man {
-        /// The folder, which must exist.
+        /// The folder for the manual pages; it must exist.
         folder: PathBuf,
     },
 }
@@ -340,7 +341,7 @@ pub(crate) struct SignInOptions {
     /// Print the address instead of opening the browser.
     #[arg(long)]
     pub(crate) no_browser: bool,
-    /// The scopes to request, separated by spaces, instead of those that the server suggests.
+    /// The scopes to request, separated by spaces. Default: the scopes that the server suggests.
     #[arg(long, value_name = "SCOPES")]
     pub(crate) scope: Option<String>,
     /// The id of a client that is registered with the authorization server and has no secret. By default, the client registers
@@ -366,7 +367,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_former_option_and_values_for_revisions_are_accepted() {
+    fn the_former_revision_option_and_its_values_are_accepted() {
         for (word, expected) in [
             ("legacy", RevisionChoice::SessionBased),
             ("modern", RevisionChoice::Stateless),

@@ -1,4 +1,4 @@
-//! Arguments of tools and prompts on the command line.
+//! Reads arguments of tools and prompts from the command line.
 
 use std::fs::File;
 use std::path::Path;
@@ -46,7 +46,7 @@ pub(crate) fn of_tool(words: &[String], schema: &Value) -> Result<Map<String, Va
     Ok(arguments)
 }
 
-/// Reads the arguments of a prompt, which are text.
+/// Reads the arguments of a prompt. Their values are texts.
 pub(crate) fn of_prompt(words: &[String]) -> Result<Vec<(String, String)>, Failure> {
     let read = |word: &String| {
         let (name, text) = pair(word)?;
@@ -55,14 +55,14 @@ pub(crate) fn of_prompt(words: &[String]) -> Result<Vec<(String, String)>, Failu
     words.iter().map(read).collect()
 }
 
-/// Splits `name:=json`, if the first sign after the name is `:=`.
+/// Splits a word `name:=json`, if the name is directly followed by `:=`.
 fn json_word(word: &str) -> Option<(&str, &str)> {
     let at = word.find('=')?;
     let name = word[..at].strip_suffix(':')?;
     Some((name, &word[at + 1..]))
 }
 
-/// Splits `name=text`.
+/// Splits a word `name=text`.
 pub(crate) fn pair(word: &str) -> Result<(&str, &str), Failure> {
     match word.split_once('=') {
         Some((name, text)) if !name.is_empty() => Ok((name, text)),
@@ -142,7 +142,7 @@ fn validator(name: &str, schema: &Value) -> Option<Validator> {
     Validator::compile(&whole, Origin::Foreign).ok()
 }
 
-/// Follows references inside the schema.
+/// Follows the references of a field's schema to other parts of the whole schema, and returns the schema that they lead to.
 fn resolved<'a>(mut field: &'a Value, schema: &'a Value) -> &'a Value {
     for _ in 0..MAX_REFERENCES {
         let reference = field["$ref"].as_str();
@@ -157,7 +157,7 @@ fn resolved<'a>(mut field: &'a Value, schema: &'a Value) -> &'a Value {
     field
 }
 
-/// Converts text to the type that a schema names.
+/// Converts text to the type that a schema requires.
 fn by_type(text: &str, field: &Value) -> Result<Value, String> {
     let types: Vec<&str> = match &field["type"] {
         Value::String(one) => vec![one],

@@ -1,4 +1,4 @@
-//! Connections to the server of a command.
+//! Connects to the server of a command.
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::output::say;
 use crate::sign_in_hint;
 use crate::target::{self, HttpServer, Program, Server, Target};
 
-/// Maximum time of a whole call, regardless of progress.
+/// Maximum duration of a call, regardless of progress.
 const TOTAL: Duration = Duration::from_secs(24 * 3_600);
 
 /// A connection.
@@ -32,7 +32,7 @@ impl Connection {
         Self::open_with(target, options, |builder| builder).await
     }
 
-    /// Connects with more settings.
+    /// Connects with additional settings.
     pub(crate) async fn open_with(
         target: &Target,
         options: &Options,
@@ -73,7 +73,7 @@ impl Connection {
         }
     }
 
-    /// Closes the connection. If the server does not end properly, prints a note; the command has still succeeded.
+    /// Closes the connection. If the server does not end properly, prints a note; the command still succeeds.
     pub(crate) async fn close(self) {
         if let Err(error) = self.client.close().await {
             say(&format!("note: closing the connection: {error}"));
@@ -120,7 +120,7 @@ pub(crate) fn child(program: &Program, options: &Options) -> Result<ChildProcess
     Ok(child)
 }
 
-/// Returns a transport that runs the command of the configuration for headers; `None` if the configuration has none.
+/// Returns a transport that first runs the configured command for headers; `None` if no such command is configured.
 pub(crate) fn helped(
     server: HttpServer,
     options: Options,
@@ -196,7 +196,7 @@ pub(crate) fn http(server: &HttpServer, options: &Options) -> Result<HttpTranspo
     Ok(transport)
 }
 
-/// Reads the file of `--ca`.
+/// Reads the CA certificates from the file of the option `--ca`.
 pub(crate) fn tls(options: &Options) -> Result<Option<ClientTls>, Failure> {
     let tls = options.ca.as_deref().map(client_tls).transpose();
     tls.map_err(|error| Failure::usage(format!("--ca {error}")))

@@ -17,7 +17,7 @@ use crate::output::{one_line, say, say_after};
 pub(crate) enum Code {
     /// The command has succeeded.
     Success = 0,
-    /// The command line, a file that it names, or the terminal is wrong.
+    /// The command line, a file that it names, or the input at the terminal is wrong.
     Usage = 1,
     /// The server could not be reached or started, or the connection ended.
     Connection = 2,
@@ -39,12 +39,12 @@ impl From<Code> for ExitCode {
     }
 }
 
-/// A failed command: its exit code and message.
+/// The failure of a command: its exit code and message.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) code: Code,
     text: String,
-    /// More lines, for example the last output of a child process.
+    /// Additional lines, for example the last output of a child process.
     details: Vec<String>,
     /// A line that recommends `mcp doctor`. `mcp doctor` itself does not print this line.
     doctor: Option<String>,
@@ -77,7 +77,7 @@ impl Failure {
         self
     }
 
-    /// Adds the advice to run `mcp doctor`.
+    /// Adds a line that recommends `mcp doctor`.
     pub(crate) fn hint_at_doctor(mut self, server: &str) -> Self {
         self.doctor = Some(format!(
             "`mcp doctor {server}` shows what the server answers"
@@ -85,12 +85,12 @@ impl Failure {
         self
     }
 
-    /// If the CA of a server is not trusted, adds advice on how to trust it.
+    /// If the CA of a server is not trusted, adds advice how to trust it.
     pub(crate) fn hint_at_ca(self, error: &(dyn std::error::Error + 'static)) -> Self {
         match TlsFailure::of(error) {
-            Some(failure) if failure.is_unknown_issuer => {
-                self.hint("trust the certificates of a file with --ca FILE".to_owned())
-            }
+            Some(failure) if failure.is_unknown_issuer => self.hint(
+                "to trust the CA of this server, use --ca FILE with its certificate".to_owned(),
+            ),
             _ => self,
         }
     }
@@ -101,7 +101,7 @@ impl Failure {
         self
     }
 
-    /// Returns the message and the advice to the user, in lines, for `mcp doctor`.
+    /// Returns the message and the advice to the user as separate lines, for `mcp doctor`.
     pub(crate) fn full_text(&self) -> String {
         let lines = std::iter::once(&self.text).chain(&self.details);
         let lines: Vec<String> = lines.map(|line| one_line(line)).collect();
@@ -172,24 +172,24 @@ fn code_of(error: &Error) -> Code {
     }
 }
 
-/// Returns whether the server requires a sign-in that only `mcp login` can do, or another token.
+/// Returns whether the server requires a sign-in with `mcp login`, or another token.
 fn needs_login(error: &Error) -> bool {
     causes(error).any(|error| error.is::<mcp_auth::client::Error>())
         || unauthorized(error).is_some()
 }
 
-/// Returns the challenge of a server that did not accept the token, or that requires one.
+/// Returns the challenge of a server that has refused the token, or that requires a token.
 fn unauthorized(error: &Error) -> Option<&str> {
     causes(error).find_map(|error| error.downcast_ref::<TransportError>()?.challenge())
 }
 
-/// Returns the error and its sources.
+/// Returns an error, followed by its sources.
 pub(crate) fn causes(error: &Error) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
     let first: &(dyn std::error::Error + 'static) = error;
     std::iter::successors(Some(first), |error| (*error).source())
 }
 
-/// Maximum number of characters that are shown of a reason that a server sends.
+/// Maximum number of characters that are shown of a reason from a server.
 const MAX_SHOWN: usize = 200;
 
 fn refused_token(challenge: &str) -> String {

@@ -1,4 +1,4 @@
-//! Values of `${input:id}` in a configuration: from an environment variable, or from the user.
+//! Finds the values of `${input:id}` in a configuration: from an environment variable, or from the user.
 
 use std::io::{self, IsTerminal as _};
 
@@ -7,16 +7,17 @@ use mcp_host::ConfigInput;
 use crate::failure::Failure;
 use crate::output::{one_line, say};
 
-/// The beginning of the names of environment variables with values of inputs.
+/// The beginning of the names of environment variables that contain values of inputs.
 const PREFIX: &str = "MCP_INPUT_";
-/// How often the user is asked for one of the possible values.
+/// Maximum number of times that the user is asked for one of the possible values.
 const MAX_ATTEMPTS: usize = 3;
-/// Maximum number of possible values that are shown.
+/// Maximum number of possible values that the user is shown.
 const MAX_SHOWN_OPTIONS: usize = 20;
-/// Maximum number of characters of a description or value that are shown.
+/// Maximum number of characters of a description or value that the user is shown.
 const MAX_SHOWN_CHARS: usize = 60;
 
-/// Returns the value of an input, from its environment variable or from the user at the terminal. A secret is not shown.
+/// Returns the value of an input, from its environment variable or from the user at the terminal. If the value is secret, the
+/// terminal does not show it.
 pub(crate) fn input_value(input: &ConfigInput) -> Result<String, Failure> {
     let name = variable(input.id());
     let failed = |problem: String| {
@@ -72,7 +73,8 @@ fn ask(input: &ConfigInput) -> io::Result<String> {
     line.unwrap_or_else(|| Err(io::ErrorKind::UnexpectedEof.into()))
 }
 
-/// Returns the beginning of a text of a file in one row of a terminal, so that no part of it can look like the prompt of another program.
+/// Returns the beginning of a text from a file on one line, so that no part of the text can look like the prompt of another
+/// program.
 fn short(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let text = words.join(" ");
@@ -83,7 +85,7 @@ fn short(text: &str) -> String {
     one_line(&short)
 }
 
-/// Returns the name of the environment variable with the value of an input.
+/// Returns the name of the environment variable that can contain the value of an input.
 fn variable(id: &str) -> String {
     let plain = |c: char| match c.is_ascii_alphanumeric() {
         true => c.to_ascii_uppercase(),
@@ -102,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_description_takes_at_most_one_row() {
+    fn a_description_is_shown_on_at_most_one_line() {
         let spaces = " ".repeat(70);
         let text = format!("x{spaces}[sudo] password\u{202e}\r\nfor root: ");
         assert_eq!(short(&text), "x [sudo] password\u{fffd} for root:");
@@ -111,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn an_input_has_an_environment_variable() {
+    fn the_environment_variable_of_an_input_is_named_after_its_id() {
         for (id, name) in [
             ("key", "MCP_INPUT_KEY"),
             ("perplexity-key.2", "MCP_INPUT_PERPLEXITY_KEY_2"),

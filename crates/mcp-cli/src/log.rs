@@ -9,9 +9,9 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use crate::hidden::hide;
 use crate::output;
 
-/// The environment variable with the filter of the log, for example `debug` or `mcp_gateway=debug,warn`.
+/// The environment variable that contains the filter of the log, for example `debug` or `mcp_gateway=debug,warn`.
 const VARIABLE: &str = "MCP_LOG";
-/// The filter if the variable is not set.
+/// The filter of the log if the environment variable is not set.
 const DEFAULT: &str = "warn,mcp_auth=info,mcp_gateway=info";
 
 /// Starts the log. Has no effect if the process already has a log.

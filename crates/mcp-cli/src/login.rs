@@ -1,4 +1,4 @@
-//! Signing in, and stored tokens.
+//! Signs in, and stores tokens.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -19,18 +19,18 @@ use crate::failure::{Code, Failure};
 use crate::output::{say, say_whole};
 use crate::target::{HttpServer, Server, Target};
 
-/// Overrides the file of the tokens.
+/// The environment variable that names the file for the tokens.
 const TOKENS: &str = "MCP_TOKENS";
 
 /// The message about a server without an authorization server.
 pub(crate) const TOKENS_ONLY: &str = "the server takes configured tokens only";
 
-/// How to connect without a sign-in.
+/// The advice how to connect without a sign-in.
 pub(crate) const PASS_TOKEN: &str = "pass a token with --header \"Authorization: Bearer TOKEN\"";
 
-/// A user agent for commands that must not open a browser. Its error says why a sign-in is needed.
+/// A user agent for commands that must not open a browser. Its error gives the reason why a sign-in is needed.
 struct NoBrowser {
-    /// The word for the server in a command; see [`HttpServer::word`].
+    /// The word for the server in a command that the error shows; see [`HttpServer::word`].
     server: String,
     cause: Arc<Mutex<Option<Cause>>>,
 }
@@ -67,13 +67,14 @@ impl UserAgent for NoBrowser {
     }
 }
 
-/// Returns whether a text of a server, such as scopes, can be shown as part of a command: a user may paste the command into a shell.
+/// Returns whether a text from a server, such as scopes, can be shown as a part of a command. A user may paste the command into a
+/// shell.
 pub(crate) fn is_plain(text: &str) -> bool {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || " -._~:/?@+=,%*".contains(char);
     text.chars().all(is_plain)
 }
 
-/// Returns the tokens that `mcp login` stored for a server.
+/// Returns the tokens that `mcp login` has stored for a server.
 pub(crate) fn stored(server: &HttpServer, options: &Options) -> Result<OAuth, Failure> {
     let cause = Arc::<Mutex<Option<Cause>>>::default();
     let agent = NoBrowser {
@@ -111,8 +112,8 @@ fn built(builder: OAuthBuilder) -> Result<OAuth, Failure> {
     built.map_err(|error| Failure::usage(error.to_string()))
 }
 
-/// Returns whether third parties can read messages to this URL. They can if the URL is not `https` and its host is not this
-/// machine.
+/// Returns whether third parties can read messages to this URL. This is the case if the URL is not `https` and its host is not
+/// this machine.
 pub(crate) fn is_readable_in_transit(url: &Url) -> bool {
     let is_local = match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
@@ -189,7 +190,7 @@ pub(crate) async fn login(
     Ok(Code::Success)
 }
 
-/// A user agent that also accepts a pasted callback, for a browser on another machine.
+/// A user agent that also accepts a pasted callback. The user needs it if the browser is on another machine.
 struct PasteUserAgent(Loopback);
 
 impl UserAgent for PasteUserAgent {
@@ -293,7 +294,7 @@ fn failed(error: &Error) -> Failure {
     }
 }
 
-/// Opens a page with the browser of the user. Returns whether the program that opens the page was started.
+/// Opens a page in the browser of the user. Returns whether the program that opens pages was started.
 fn open(page: &str) -> bool {
     let program = match std::env::consts::OS {
         "macos" => "open",

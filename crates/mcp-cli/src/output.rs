@@ -1,4 +1,4 @@
-//! The output of the program: results on stdout, everything else on stderr.
+//! Writes the output of the program: results to stdout, everything else to stderr.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -16,19 +16,19 @@ pub(crate) fn say(line: &str) {
     say_after("", line);
 }
 
-/// Prints a line with an address that the user opens, as [`say`] does, but hides no part of the address.
+/// Prints a line in the same way as [`say`]. The line contains an address that the user opens, so no part of it is hidden.
 pub(crate) fn say_whole(line: &str) {
     say_after(&one_line(line), "");
 }
 
-/// Prints a line as [`say`] does, after words of the program that are printed unchanged.
+/// Prints words of the program unchanged, and then a line in the same way as [`say`].
 pub(crate) fn say_after(introduction: &str, line: &str) {
     let line = one_line(&without_setting_names(&hide(line)));
     // If stderr is closed, nothing can be reported.
     let _ = writeln!(io::stderr(), "{introduction}{line}");
 }
 
-/// Prints a text of a server after the words that introduce it. Further lines of the text are marked.
+/// Prints a text from a server after the words that introduce it. Marks all lines of the text after the first line.
 pub(crate) fn say_text(introduction: &str, text: &str) {
     let mut lines = text.lines();
     say(&format!(
@@ -60,7 +60,7 @@ pub(crate) fn json_line(value: &impl Serialize) -> Result<(), Failure> {
     json_text(text.map_err(|error| Failure::usage(error.to_string()))?)
 }
 
-/// Prints JSON with a line break at its end: unchanged, or escaped for a terminal.
+/// Prints JSON with a line break at its end. On a terminal, the text is escaped; otherwise, it is unchanged.
 pub(crate) fn json_text(mut json: String) -> Result<(), Failure> {
     if is_terminal() {
         json = escape_json(&json);
@@ -87,11 +87,11 @@ pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
-/// Replaces each character with which a server could change the display of the terminal.
+/// The replacement for characters with which a server could change the display of the terminal.
 const REPLACEMENT: char = '\u{fffd}';
 
-/// Replaces characters with which a server could change the display of the terminal. A joiner or variation selector after the
-/// character that it shapes is kept, because emoji and scripts such as Persian need it.
+/// Replaces characters with which a server could change the display of the terminal. Keeps a joiner or variation selector that
+/// follows the character that it shapes, because emoji and scripts such as Persian need these characters.
 pub(crate) fn clean(text: &str) -> String {
     let is_shaped = |c: char| !c.is_ascii() && !is_unsafe(c) && c != REPLACEMENT;
     let mut cleaned = String::with_capacity(text.len());
@@ -113,7 +113,7 @@ pub(crate) fn clean(text: &str) -> String {
     cleaned
 }
 
-/// Replaces the characters that [`clean`] replaces, and also line breaks and tabs, so that a name stays on one line.
+/// Replaces the characters that [`clean`] replaces. Also replaces line breaks and tabs, so that a name stays on one line.
 pub(crate) fn clean_name(name: &str) -> String {
     let replace = |c: char| {
         if is_hidden_character(c) {
@@ -125,7 +125,7 @@ pub(crate) fn clean_name(name: &str) -> String {
     name.chars().map(replace).collect()
 }
 
-/// Escapes the characters that [`clean`] replaces. The value of the JSON text is the same.
+/// Escapes the characters that [`clean`] replaces. The decoded value of the JSON text does not change.
 fn escape_json(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
     for c in json.chars() {
@@ -144,7 +144,8 @@ fn escape_json(json: &str) -> String {
     escaped
 }
 
-/// Returns whether a character can change the display of the terminal: hidden characters except line breaks and tabs.
+/// Returns whether a character can change the display of the terminal. These are all hidden characters except line breaks and
+/// tabs.
 fn is_unsafe(c: char) -> bool {
     is_hidden_character(c) && !matches!(c, '\n' | '\t')
 }
@@ -159,7 +160,7 @@ pub(crate) fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
-/// Returns the result of a tool as text; structured content only if there is no other content.
+/// Returns the result of a tool as text. Includes structured content only if there is no other content.
 pub(crate) fn result_text(result: &CallToolResult) -> Result<String, Failure> {
     match (&result.content[..], &result.structured_content) {
         ([], Some(structured)) => text_of(structured).map(|json| escape_json(&json)),
@@ -192,7 +193,7 @@ fn block_text(block: &ContentBlock) -> String {
     }
 }
 
-/// Describes binary content, of which `base64` is the text.
+/// Returns a description of binary content. `base64` is the content in base64.
 pub(crate) fn binary(what: &str, mime_type: Option<&str>, base64: &str) -> String {
     let bytes = base64.trim_end_matches('=').len() * 3 / 4;
     one_line(&format!(
@@ -201,7 +202,7 @@ pub(crate) fn binary(what: &str, mime_type: Option<&str>, base64: &str) -> Strin
     ))
 }
 
-/// Prints names and the first lines of texts in two columns.
+/// Prints names, and the first lines of their texts, in two columns.
 pub(crate) fn print_table(rows: &[(&str, &str)]) -> Result<(), Failure> {
     if rows.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Advice to the user if a server refuses a token, or a sign-in fails.
+//! Gives advice to the user if a server refuses a token or a sign-in fails.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::failure::{Code, Failure, causes};
 use crate::login::{PASS_TOKEN, TOKENS_ONLY, is_readable_in_transit, stored};
 use crate::target::{HttpServer, Server, Target};
 
-/// Maximum time to find out whether a server has an authorization server.
+/// Maximum time to find out whether an authorization server issues the tokens of a server.
 const DIAGNOSIS: Duration = Duration::from_secs(10);
 
 /// Returns the failure of a connection or a call, with advice to the user.
@@ -48,7 +48,7 @@ pub(crate) async fn explained<T>(
     }
 }
 
-/// Adds advice about a sign-in that failed with this kind of error.
+/// Adds advice about a failed sign-in with this kind of error.
 fn sign_in_hint(failure: Failure, kind: ErrorKind, server: &str) -> Failure {
     match kind {
         // [`NoBrowser`] says what to do.
@@ -67,8 +67,8 @@ fn sign_in_hint(failure: Failure, kind: ErrorKind, server: &str) -> Failure {
     }
 }
 
-/// Returns advice about a token from the command line or the configuration: the server refuses the token, or the token
-/// `lacks_scope`. First asks the server whether an authorization server issues its tokens.
+/// Returns advice about a token from the command line or the configuration. The server has refused the token or, with
+/// `lacks_scope`, the token lacks a scope. First asks the server whether an authorization server issues its tokens.
 pub(crate) async fn token_hint(
     server: &HttpServer,
     options: &Options,

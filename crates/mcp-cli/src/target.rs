@@ -13,19 +13,19 @@ use crate::hidden::{self, HIDDEN};
 use crate::inputs::input_value;
 use crate::output::say;
 
-/// The commands that take other arguments besides a server.
+/// The commands that have further arguments after the server.
 const TAKE_WORDS: [&str; 6] = ["call", "complete", "get", "list", "read", "watch"];
 
 /// The server of a command.
 #[derive(Debug, Clone)]
 pub(crate) struct Target {
-    /// The name in lock files and messages: the configured name, or the URL without user, password and query, or the command
-    /// line.
+    /// The name of the server in lock files and messages: the configured name, the URL without user, password and query, or the
+    /// command line.
     pub(crate) name: String,
     pub(crate) server: Server,
 }
 
-/// How to reach a server.
+/// The way in which a server is reached.
 #[derive(Debug, Clone)]
 pub(crate) enum Server {
     Http(HttpServer),
@@ -36,8 +36,8 @@ pub(crate) enum Server {
 #[derive(Debug, Clone)]
 pub(crate) struct HttpServer {
     pub(crate) url: Url,
-    /// The word for this server in a command that the program shows: the configured name or the URL. It is `SERVER` if that text
-    /// contains a secret or a character with a meaning in a shell.
+    /// The word for this server in a command that the program shows: the configured name or the URL. It is `SERVER` if the name
+    /// or URL contains a secret or a character with a meaning in a shell.
     pub(crate) word: String,
     /// The headers that the configuration sets.
     pub(crate) headers: BTreeMap<String, String>,
@@ -94,12 +94,12 @@ impl Target {
         }
     }
 
-    /// Reads a URL or finds a configured server, for a command that takes no program.
+    /// Reads a URL or finds a configured server, for a command that accepts no program.
     pub(crate) fn named(word: &str, options: &Options) -> Result<Self, Failure> {
         Self::found(word, None, options)
     }
 
-    /// Reads a URL or finds a configured server; `words` as for [`advice`].
+    /// Reads a URL or finds a configured server. `words` has the same meaning as for [`advice`].
     fn found(word: &str, words: Option<&[String]>, options: &Options) -> Result<Self, Failure> {
         if !is_url(word) {
             return configured(word, words, options);
@@ -120,7 +120,8 @@ impl Target {
 }
 
 impl HttpServer {
-    /// Creates a server. If `name` is not empty, it can be a word of a command.
+    /// Creates a server. `name` is the configured name or the URL for commands that the program shows. If `name` is empty or not
+    /// safe for a shell, commands show `SERVER`.
     fn new(url: Url, name: &str, headers: BTreeMap<String, String>) -> Result<Self, Failure> {
         if !url.username().is_empty() || url.password().is_some() {
             return Err(Failure::usage(format!(
@@ -167,7 +168,7 @@ fn names_host(text: &str, url: &Url) -> bool {
 }
 
 /// Removes the user, the password, the query and the fragment from a text that may be a URL. If the text has a user, or has no
-/// valid host, any part of it can be the password, so the host and the path are hidden, too.
+/// valid host, any part of it can be the password. In this case, hides the host and the path too.
 pub(crate) fn shown_text(text: &str) -> String {
     let without_query = text.split(['?', '#']).next().unwrap_or_default();
     let has_user = |url: &Url| !url.username().is_empty() || url.password().is_some();
@@ -191,7 +192,7 @@ fn is_url(word: &str) -> bool {
     lower.starts_with("http://") || lower.starts_with("https://")
 }
 
-/// Finds a server in the file of `--config` or, without this option, in the files of this folder and of known hosts.
+/// Finds a server in the file of the option `--config` or, without this option, in the files of this folder and of known hosts.
 fn configured(name: &str, words: Option<&[String]>, options: &Options) -> Result<Target, Failure> {
     let config = configuration(options)?;
     let server_words = format!("server {name:?}");
@@ -232,7 +233,7 @@ fn configured(name: &str, words: Option<&[String]>, options: &Options) -> Result
     Ok(Target { name, server })
 }
 
-/// Reads the file of `--config` or, without this option, the files of this folder and of known hosts.
+/// Reads the file of the option `--config` or, without this option, the files of this folder and of known hosts.
 fn configuration(options: &Options) -> Result<Config, Failure> {
     match &options.config {
         Some(file) => Config::read(file, ConfigFormat::of_path(file))
@@ -248,7 +249,7 @@ fn names(config: &Config) -> String {
     names.join(", ")
 }
 
-/// Returns the failure for a name that is not configured. `words` as for [`advice`].
+/// Returns the failure for a name that is not configured. `words` has the same meaning as for [`advice`].
 fn unknown(name: &str, words: Option<&[String]>, config: &Config, options: &Options) -> Failure {
     let name = &*shown_text(name);
     let known = match names(config) {
@@ -262,8 +263,8 @@ fn unknown(name: &str, words: Option<&[String]>, config: &Config, options: &Opti
     Failure::usage(format!("{text}; {}", advice(name, words, options)))
 }
 
-/// Returns the command to type instead of a name that is not configured. `words` are the other arguments of the command; `None`
-/// if the command takes no program.
+/// Returns the command to type instead of a name that is not configured. `words` has the other arguments of the command; `None`
+/// if the command accepts no program.
 fn advice(name: &str, words: Option<&[String]>, options: &Options) -> String {
     let path = Path::new(name);
     let is_path = name.starts_with(['.', '/', '~']) || path.exists();
@@ -293,14 +294,14 @@ fn advice(name: &str, words: Option<&[String]>, options: &Options) -> String {
             "it is a folder; a program follows `--`, as in `mcp {command}{before} -- PROGRAM`"
         ),
         _ if is_path && !path.exists() => {
-            format!("there is no such file, either; a program follows `--`, as in {typed}")
+            format!("there is no file with this name; a program follows `--`, as in {typed}")
         }
         _ => format!("to start a program, write {typed}"),
     }
 }
 
-/// Reads the configuration of a server, and shows the command or URL, because the configuration of a downloaded folder can name
-/// any program.
+/// Reads the configuration of a server. Shows the command or URL to the user, because the configuration in a downloaded folder
+/// can name any program.
 fn read(name: &str, config: &ServerConfig, variables: &Variables) -> Result<Server, Failure> {
     if let Launch::Stdio { command, args, .. } = &config.launch {
         // Before variables are replaced, which may be secrets.
@@ -317,7 +318,9 @@ fn read(name: &str, config: &ServerConfig, variables: &Variables) -> Result<Serv
     {
         // Before anything is hidden: a file could make a part of the command look like a secret.
         let command = helper.command();
-        say(&format!("runs {command:?} for the headers of the server"));
+        say(&format!(
+            "runs {command:?} to get the headers for the server"
+        ));
     }
     hidden::add_values(config, variables);
     let plan = LaunchPlan::new(config.clone(), false, variables);
@@ -361,7 +364,7 @@ fn read(name: &str, config: &ServerConfig, variables: &Variables) -> Result<Serv
     }
 }
 
-/// Reads the URL of a configured server, and shows it.
+/// Reads the URL of a configured server, and shows it to the user.
 fn configured_url(text: &str) -> Result<Url, Failure> {
     let url = is_url(text).then(|| Url::parse(text));
     let url = url.ok_or_else(|| {

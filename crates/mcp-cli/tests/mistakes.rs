@@ -178,7 +178,7 @@ async fn an_answer_that_does_not_match_the_form_is_explained() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_path_of_a_file_is_taken_for_a_program_and_not_for_a_url() {
+async fn the_path_of_a_file_is_suggested_as_a_program_and_not_as_a_url() {
     let folder = folder("path");
     std::fs::create_dir_all(folder.join("target")).unwrap();
     std::fs::write(folder.join("target/server"), "").unwrap();
@@ -283,7 +283,7 @@ async fn a_token_without_a_scope_needs_an_action_of_the_user() {
 
 /// A server can use the words of this workspace for something else.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_words_of_an_error_message_are_not_taken_for_a_missing_scope() {
+async fn words_of_an_error_message_are_not_read_as_a_missing_scope() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let measure = Tool::new("measure", async || {
@@ -369,7 +369,7 @@ async fn each_command_fails_if_a_form_has_no_answer() {
         tokio::task::spawn_blocking(run)
     };
     let output = repl(Vec::new()).await.unwrap();
-    let expected = "error: the server asked \"How much sugar?\"; run the command on a terminal, or give --answer FILE";
+    let expected = "error: the server asked \"How much sugar?\", and there is no terminal; run the command in a terminal, or use --answer FILE";
     assert!(said(&output).contains(expected), "{output:?}");
     assert_eq!(output.status.code(), Some(5), "{output:?}");
     std::fs::write(folder.join("answer.json"), r#"{"sugar":2}"#).unwrap();
@@ -392,7 +392,7 @@ async fn a_program_without_dashes_is_an_error_that_shows_what_to_type() {
         ),
         (
             &["lock", "./missing"],
-            "there is no such file, either; a program follows `--`, as in `mcp lock -- ./missing`",
+            "there is no file with this name; a program follows `--`, as in `mcp lock -- ./missing`",
         ),
         (
             &["doctor", "python3", "server.py"],

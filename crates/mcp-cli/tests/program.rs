@@ -72,7 +72,7 @@ fn tea() -> ServerBuilder {
 }
 
 #[test]
-fn exit_codes_and_outputs_say_what_happened() {
+fn exit_codes_and_output_report_the_outcome_of_commands() {
     let calc = calc();
     let with = |words: &[&str]| mcp(&[words, &["--", &calc]].concat());
     for (words, code, out, err) in [
@@ -285,7 +285,7 @@ fn lines_are_processed_after_a_failed_request() {
 }
 
 #[test]
-fn names_and_files_of_other_hosts_are_found() {
+fn servers_in_files_of_other_hosts_are_found_by_name() {
     let folder = folder("hosts");
     let here = folder.canonicalize().unwrap();
     let calc = calc();

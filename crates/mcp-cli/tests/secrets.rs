@@ -296,7 +296,7 @@ fn no_output_shows_the_query_or_the_user_of_a_url_of_the_command_line() {
 }
 
 #[test]
-fn no_output_shows_the_query_of_a_url_in_place_of_a_file() {
+fn no_output_shows_the_query_of_a_url_that_is_given_as_a_file() {
     let folder = folder("file");
     let url = format!("http://ada:{SECRET}@127.0.0.1/mcp?key={SECRET}");
     let option = format!("--config={url}");

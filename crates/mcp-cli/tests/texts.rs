@@ -99,7 +99,7 @@ fn the_scanner_finds_user_visible_texts_in_code() {
 }
 
 #[test]
-fn no_text_of_the_program_names_an_item_of_the_libraries() {
+fn no_text_of_the_program_names_a_rust_item_of_the_libraries() {
     let mut unknown = Vec::new();
     for name in [
         "auth",

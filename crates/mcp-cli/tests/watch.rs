@@ -22,7 +22,7 @@ fn serve(at: SocketAddr) -> (Runtime, SocketAddr) {
 }
 
 #[test]
-fn watch_says_when_the_server_is_lost_and_when_it_is_back() {
+fn watch_reports_when_the_server_is_lost_and_when_it_responds_again() {
     for revision in ["sessions", "stateless"] {
         let (first, address) = serve("127.0.0.1:0".parse().unwrap());
         let url = format!("http://{address}/mcp");

@@ -15,22 +15,22 @@ use mcp_protocol::LogLimit;
 /// Maximum number of open subscriptions, of all clients and of one client.
 const MAX_SUBSCRIPTIONS: usize = 1_024;
 const MAX_SUBSCRIPTIONS_PER_CLIENT: usize = 128;
-/// When the table has this number of sessions, the sessions that have ended are removed.
+/// Number of sessions in the table from which the gateway removes ended sessions.
 const MIN_SWEEP: usize = 64;
 
-/// Decides whether a client may be notified of a change. The arguments are the name of the server's mount, the URI that the client has subscribed to, and
-/// the URI that has changed.
+/// Decides whether a client may be notified of a change. The arguments are the name of the server's mount, the URI to which the
+/// client has subscribed, and the URI of the changed resource.
 pub(crate) type UpdateFilter = Box<dyn Fn(&str, &str, &str) -> bool + Send + Sync>;
 
-/// The clients that receive changes of the shared connection.
+/// The clients that are notified of changes which the shared connection reports.
 #[derive(Default)]
 pub(crate) struct Changes {
     sessions: Mutex<Sessions>,
-    /// Applies the rules of a gateway.
+    /// Applies the access rules of a gateway.
     update_filter: OnceLock<UpdateFilter>,
     subscriptions: Mutex<ChangeSubscriptions>,
     pub(crate) watched: Arc<WatchCounter>,
-    /// Limits the log of resources that cannot be watched.
+    /// Limits the number of log messages about resources that cannot be watched.
     pub(crate) unwatched: LogLimit,
 }
 
@@ -46,12 +46,12 @@ struct ChangeSubscriptions {
     open: BTreeMap<u64, Arc<ChangeSubscription>>,
 }
 
-/// A subscription of the stateless revision.
+/// The `subscriptions/listen` request of a client of the stateless revision.
 pub(crate) struct ChangeSubscription {
     pub(crate) id: RequestId,
     pub(crate) client: Owner,
     pub(crate) link: Arc<dyn Link>,
-    /// The list notifications that the subscription includes.
+    /// The list changes that the subscription includes.
     pub(crate) lists: HashSet<&'static str>,
 }
 
@@ -77,13 +77,13 @@ pub(crate) fn notification(list: ChangedList) -> Option<&'static str> {
 }
 
 impl Changes {
-    /// Sets the rules about which changes clients may be notified of. A second call has no effect.
+    /// Sets the filter that decides about which changes a client may be notified. Only the first call has an effect.
     pub(crate) fn set_update_filter(&self, filter: UpdateFilter) {
         let _ = self.update_filter.set(filter);
     }
 
-    /// Returns whether a client that has subscribed to the resource `subscribed` may be notified of a change of `changed`, which is
-    /// this resource or a part of it.
+    /// Returns whether a client that has subscribed to the resource `subscribed` may be notified of a change of `changed`.
+    /// `changed` is the same resource or a part of it.
     pub(crate) fn admits_update(&self, mount: &str, subscribed: &str, changed: &str) -> bool {
         let filter = self.update_filter.get();
         filter.is_none_or(|filter| filter(mount, subscribed, changed))
@@ -105,7 +105,7 @@ impl Changes {
         sessions.all.iter().filter_map(Weak::upgrade).collect()
     }
 
-    /// Adds a subscription, until the returned guard is dropped.
+    /// Adds a subscription. It ends when the returned guard is dropped.
     ///
     /// # Errors
     /// There are too many subscriptions.

@@ -24,7 +24,7 @@ use crate::pool::Permit;
 use crate::upstream::{Upstream, unavailable};
 use mcp_protocol::LogLimit;
 
-/// The client that a connection declares to the upstream server.
+/// The client information and capabilities that a connection declares to the upstream server.
 pub(crate) type Identity = (Implementation, ClientCapabilities);
 
 /// The tool parameters that are echoed in HTTP headers, by the names of the tools.
@@ -36,9 +36,9 @@ pub(crate) type OnChange = Box<dyn Fn(ChangedList) + Send + Sync>;
 /// Maximum size of the params of a notification that is passed to the server, in bytes.
 const MAX_NOTIFICATION_BYTES: usize = 64 << 10;
 
-/// Maximum size, in bytes, of the messages that wait at a connection if no client is charged for the connection.
+/// Maximum total size of the messages that wait at a connection, in bytes, if no client is charged for the connection.
 const MAX_QUEUED_BYTES: usize = 128 << 10;
-/// Maximum time for which calls wait for the response to `logging/setLevel` on a new connection.
+/// Maximum time that calls on a new connection wait for the response to `logging/setLevel`.
 const MAX_LEVEL_WAIT: Duration = Duration::from_secs(3);
 
 /// An open connection.
@@ -48,15 +48,15 @@ pub(crate) struct UpstreamConnection {
     routes: Arc<Routes>,
     is_open: Arc<watch::Sender<bool>>,
     was_closed_for_others: AtomicBool,
-    /// The log level that was set last.
+    /// The last log level that was set.
     level: tokio::sync::Mutex<Option<LoggingLevel>>,
     usage: Mutex<Usage>,
-    /// The parameters that are echoed in HTTP headers, if the tools of this connection are the tools of one user.
+    /// The tool parameters that are echoed in HTTP headers, if all calls of this connection are from one user.
     header_params: Mutex<Arc<KnownParams>>,
     permit: Permit,
 }
 
-/// The number of requests that use a connection, or the time since which it is unused.
+/// The number of requests that use a connection, and the time of its last use.
 struct Usage {
     running: usize,
     last: Instant,
@@ -148,8 +148,8 @@ impl UpstreamConnection {
         Some(InUse(Arc::clone(self)))
     }
 
-    /// Ends the use of the connection if nothing uses it. Returns `true` if the use has ended; the caller must then close the
-    /// connection.
+    /// Marks the connection as ended if no request uses it. Returns `true` if the connection was marked; the caller must then
+    /// close it.
     pub(crate) fn retire_unused(&self) -> bool {
         let usage = lock(&self.usage);
         let is_unused = usage.running == 0 && !self.routes.has_calls();
@@ -159,14 +159,15 @@ impl UpstreamConnection {
         is_unused
     }
 
-    /// Returns whether the session of the connection waits for updates, and since when the connection is unused; `None` if a request uses the connection.
+    /// Returns whether the session of the connection waits for updates, and the time since which no request has used the
+    /// connection; `None` if a request uses it.
     pub(crate) fn unused_since(&self) -> Option<(bool, Instant)> {
         let usage = lock(&self.usage);
         let is_unused = usage.running == 0 && !self.routes.has_calls();
         is_unused.then(|| (!self.routes.subscriptions().is_empty(), usage.last))
     }
 
-    /// Records that the connection is closed because all clients together have reached the limit of connections.
+    /// Records that the gateway closes the connection because all clients together have reached the limit of connections.
     pub(crate) fn set_closed_for_others(&self) {
         self.was_closed_for_others.store(true, Ordering::Release);
     }
@@ -211,12 +212,12 @@ impl UpstreamConnection {
         self.is_stateless() && self.client.connection().has_headers()
     }
 
-    /// Creates a request, which is sent when it is first polled. Dropping the request cancels it at the server. While the server
-    /// does not read, the client is charged for the memory of the request until it is written: the pipe also keeps requests that
-    /// were cancelled.
+    /// Creates a request. It is sent when the returned value is first polled. Dropping the value cancels the request at the
+    /// server. The client is charged for the memory of the request until the request is written. If the server does not read,
+    /// this also applies to cancelled requests, because they stay in the pipe.
     ///
     /// # Errors
-    /// The server does not read, and the client or all clients have sent too much.
+    /// The server does not read, and the unread requests of the client or of all clients have reached a limit.
     pub(crate) fn send(
         &self,
         method: &MethodName,
@@ -246,7 +247,8 @@ impl UpstreamConnection {
         mcp_jsonrpc::decode(value).ok()
     }
 
-    /// Passes a notification of a client on. Drops it if it is large, or if the server does not read: a client can have many connections.
+    /// Passes a notification of a client to the server. Drops a large notification, because a client can have many connections.
+    /// Also drops the notification if the server does not read.
     pub(crate) fn notify(&self, method: &str, params: Option<&str>) {
         let bytes = params.map_or(0, str::len);
         if bytes > MAX_NOTIFICATION_BYTES || self.link.queued_bytes() + bytes > MAX_QUEUED_BYTES {
@@ -260,7 +262,7 @@ impl UpstreamConnection {
         }
     }
 
-    /// Sets the log level of the session, unless it is set already.
+    /// Sets the log level of the session at the server, unless the level is set already.
     pub(crate) async fn set_level(&self, level: LoggingLevel) {
         if self.client.capabilities().logging.is_none() {
             return;
@@ -284,8 +286,8 @@ impl fmt::Debug for UpstreamConnection {
     }
 }
 
-/// Converts the reason why a call to a server of a gateway has no response. An error of a transport can contain the URL of the
-/// server and paths of this machine, so it is only logged, for the operator.
+/// Converts the reason why a call has no response to an error, for a gateway with several servers. An error of a transport can
+/// contain the URL of the server and paths of this machine. It is therefore only logged, for the operator.
 pub(crate) fn hidden_response(server: &str, error: &CallError, log: &LogLimit) -> ErrorObject {
     let outcome = match error {
         CallError::Closed(_) => "has ended the connection, and the call may have run",
@@ -305,7 +307,7 @@ pub(crate) fn hidden_response(server: &str, error: &CallError, log: &LogLimit) -
     unavailable(server, text)
 }
 
-/// Converts the reason why a call has no response.
+/// Converts the reason why a call has no response to an error.
 pub(crate) fn no_response(server: &str, error: &CallError) -> ErrorObject {
     let text = match error {
         CallError::Closed(reason) => format!(
@@ -316,8 +318,8 @@ pub(crate) fn no_response(server: &str, error: &CallError) -> ErrorObject {
     unavailable(server, without_setting_names(&text))
 }
 
-/// Creates the error for a server that cannot be reached. The reason can contain paths of this machine and text of the server, so
-/// it is only logged, for the operator.
+/// Creates the error for a server that cannot be reached. The reason can contain paths of this machine and text from the server.
+/// It is therefore only logged, for the operator.
 pub(crate) fn unreachable(server: &str, error: &Error, log: &LogLimit) -> ErrorObject {
     if let Some(omitted) = log.admit(std::time::Instant::now()) {
         tracing::warn!(server, %error, omitted, "the server cannot be reached");
@@ -327,7 +329,7 @@ pub(crate) fn unreachable(server: &str, error: &Error, log: &LogLimit) -> ErrorO
     unavailable(server, text)
 }
 
-/// Waits until a deadline for the response of a call.
+/// Waits for the response of a call until a deadline.
 pub(crate) async fn within<T>(
     server: &str,
     limit: Duration,
@@ -340,7 +342,7 @@ pub(crate) async fn within<T>(
     })
 }
 
-/// A transport whose server requests and notifications go to the clients of the gateway.
+/// A transport that passes server requests and notifications to the clients of the gateway.
 struct RelayTransport {
     inner: Box<dyn Transport>,
     routes: Arc<Routes>,
@@ -372,7 +374,7 @@ impl Transport for RelayTransport {
     }
 }
 
-/// The gateway's side of an upstream connection, in front of its client.
+/// The part of the gateway that receives messages of an upstream server before the client of the connection.
 struct RelayInbound {
     inner: Arc<dyn Inbound>,
     routes: Arc<Routes>,

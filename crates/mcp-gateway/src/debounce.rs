@@ -1,4 +1,4 @@
-//! Work that is repeated at most every 50 ms.
+//! Work that runs at most once in 50 ms.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcp_protocol::lock;
 use tokio::time::sleep;
 
-/// Time for which the work waits for further requests of the same work.
+/// Delay between the first request for a piece of work and its start. Requests during the delay do not repeat the work.
 const DELAY: Duration = Duration::from_millis(50);
 
 /// Combines requests for the same work that follow each other quickly. At most one task runs for each key.
@@ -18,12 +18,12 @@ pub(crate) struct Debounce(Mutex<BTreeMap<&'static str, State>>);
 enum State {
     Waiting,
     Running,
-    /// The work was requested again while it ran.
+    /// The work is running, and was requested again.
     RunningAndRequested,
 }
 
 impl Debounce {
-    /// Does the work after a short wait. If the work is requested several times during the wait, does it once.
+    /// Does the work after a short delay. If the work is requested several times during the delay, it runs once.
     pub(crate) fn run<F, W>(self: &Arc<Self>, key: &'static str, work: F)
     where
         F: Fn() -> W + Send + 'static,

@@ -1,4 +1,4 @@
-//! A server behind the gateway as a service.
+//! Serves one server behind the gateway as a service.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use crate::core::{self, Core};
 use crate::text::{check_members, member};
 use crate::upstream::Upstream;
 
-/// A server behind the gateway. It is served like a server of this process, in all revisions, whatever
-/// the revision of the server is. Cloning returns another handle.
+/// A server behind the gateway. It is served like a server of this process, in all revisions, even if the server has only one
+/// revision. Cloning returns another handle.
 #[derive(Clone)]
 pub struct Proxy(pub(crate) Arc<Core>);
 
@@ -30,7 +30,7 @@ impl Proxy {
         Core::connect(upstream, changes, None).await.map(Self)
     }
 
-    /// Returns the settings.
+    /// Returns the settings of the server.
     pub fn upstream(&self) -> &Upstream {
         &self.0.upstream
     }
@@ -40,7 +40,8 @@ impl Proxy {
         self.0.shared.known().revision
     }
 
-    /// Pings the server. Returns the reason if the server does not respond within 2 s; the reason contains no text of the server.
+    /// Pings the server. Returns the reason if the server does not respond within 2 s. The reason contains no text from the
+    /// server.
     pub async fn unready(&self) -> Option<String> {
         self.0.unready().await
     }
@@ -100,7 +101,8 @@ impl Service for Proxy {
         self.serve(name, request.params, context)
     }
 
-    /// The proxy passes on methods that are not part of the protocol. The server rejects methods that it does not know.
+    /// Returns whether the proxy passes the method on, although it is not part of the protocol. The server rejects methods that
+    /// it does not know.
     fn has_method(&self, name: &str) -> bool {
         name.len() <= MAX_METHOD_NAME && !gate::is_core_method(name)
     }
@@ -167,7 +169,7 @@ impl Proxy {
     }
 }
 
-/// The requests that the proxy does not pass on unchanged.
+/// Requests that the proxy handles itself.
 impl Proxy {
     fn start_listening(
         &self,
@@ -182,7 +184,7 @@ impl Proxy {
         ))))
     }
 
-    /// Handles the requests of a session-based client that a stateless server does not have.
+    /// Handles requests of a session-based client that do not exist on a stateless server.
     fn set_in_session(
         &self,
         name: &str,

@@ -9,7 +9,7 @@ use crate::text::{ObjectText, elements, without};
 use mcp_protocol::LogLimit;
 
 /// The members that [`Repairs`] removes if they are `null`: the optional members that the protocol defines in lists, content and
-/// their elements. Other members, for example of vendors, keep `null`.
+/// their elements. The value `null` of other members, for example members of vendors, is kept.
 const OPTIONAL: [&str; 30] = [
     "_meta",
     "annotations",
@@ -43,7 +43,7 @@ const OPTIONAL: [&str; 30] = [
     "ttlMs",
 ];
 /// The members in whose values `null` members are also removed. The values of all other members, for example schemas and
-/// structured content, are copied.
+/// structured content, are copied unchanged.
 const PARTS: [&str; 12] = [
     "annotations",
     "arguments",
@@ -59,19 +59,20 @@ const PARTS: [&str; 12] = [
     "tools",
 ];
 
-/// Values below this level are copied. The deepest value that is repaired is an icon of a resource in the content of a message.
+/// Maximum depth of values that are repaired; deeper values are copied unchanged. The deepest value to repair is an icon of a
+/// resource in the content of a message.
 const MAX_DEPTH: usize = 10;
 
-/// Checks the text of an element.
+/// Checks the JSON text of an element of a list.
 type Check = fn(&str) -> Result<(), DecodeError>;
 
-/// The log of elements that are left out.
+/// Repairs results, and logs the elements that are left out.
 #[derive(Debug, Default)]
 pub(crate) struct Repairs(LogLimit);
 
 impl Repairs {
     /// Removes members that are `null` from a result of `server`, and removes elements that do not match their schema from a
-    /// list. If an element does not match, first removes its descriptive members.
+    /// list. If an element does not match, first removes its descriptive members and checks the element again.
     pub(crate) fn repaired(&self, method: &str, result: RawJson, server: &str) -> RawJson {
         let (list, check): (_, Check) = match method {
             method::TOOLS_LIST => ("tools", |item| decode::<Tool>(item).map(drop)),
@@ -122,7 +123,7 @@ impl Repairs {
     }
 }
 
-/// Removes members that are `null`, except in values that may contain it. Keeps the text of everything else.
+/// Removes members that are `null`, except in values in which `null` is allowed. Does not change any other text.
 fn without_nulls(result: RawJson) -> RawJson {
     if memchr::memmem::find(result.as_bytes(), b"null").is_none() {
         return result;
@@ -231,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn content_keeps_its_structured_values() {
+    fn null_in_structured_content_is_kept() {
         let result = r#"{"content":[{"type":"text","text":"a","annotations":null},null],"structuredContent":{"a":null},"isError":null}"#;
         let expected =
             r#"{"content":[{"type":"text","text":"a"},null],"structuredContent":{"a":null}}"#;

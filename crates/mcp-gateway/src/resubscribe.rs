@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// First delay. The delay doubles after each loss within [`MIN_LIFETIME`], up to [`MAX_DELAY`].
+/// First delay. The delay doubles after each loss within [`MIN_LIFETIME`] of the connection's start, up to [`MAX_DELAY`].
 const INITIAL_DELAY: Duration = Duration::from_millis(100);
-/// Maximum delay.
+/// Maximum delay before the subscriptions are restored.
 const MAX_DELAY: Duration = Duration::from_secs(60);
-/// If the connection was open for this time, its loss does not count as a repeated loss, and the delay is [`INITIAL_DELAY`]
-/// again.
+/// Minimum time for which a connection must be open, so that its loss does not count as a repeated loss. The next delay is then
+/// [`INITIAL_DELAY`] again.
 const MIN_LIFETIME: Duration = Duration::from_secs(30);
 
 /// The delay before lost subscriptions are restored. The delay grows with each loss, so that a server that crashes repeatedly
@@ -29,7 +29,7 @@ impl Default for ResubscribeDelay {
 }
 
 impl ResubscribeDelay {
-    /// Returns the delay after the subscriptions were lost.
+    /// Returns the delay after a loss of the subscriptions.
     pub(crate) fn after_loss(&mut self) -> Duration {
         if self.since.elapsed() >= MIN_LIFETIME {
             self.next = INITIAL_DELAY;
@@ -39,7 +39,7 @@ impl ResubscribeDelay {
         delay
     }
 
-    /// Records the time at which the server receives the subscriptions again.
+    /// Records the time at which the subscriptions are restored.
     pub(crate) fn record_subscribed(&mut self, at: Instant) {
         self.since = at;
     }

@@ -1,4 +1,4 @@
-//! Results and errors of one revision for clients of another.
+//! Converts results and errors of one revision for clients of another revision.
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject, RawJson};
 use mcp_protocol::http_headers::HeaderParams;
@@ -13,10 +13,10 @@ use serde_json::Value;
 
 use crate::text::{ObjectText, RawResult, may_have, member, without};
 
-/// The members that only results of the stateless revision have.
+/// The members that exist only in results of the stateless revision.
 const STATELESS_MEMBERS: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
 
-/// Converts a result for a client of a session-based revision with these rules.
+/// Converts a result for a client of the session-based revision to which the rules belong.
 pub(crate) fn for_session(
     method: &str,
     result: &RawJson,
@@ -62,7 +62,7 @@ pub(crate) fn for_session(
     }
 }
 
-/// Returns the result, which only its user may cache.
+/// Changes a result so that only the caches of its user may keep it.
 pub(crate) fn private(result: RawJson) -> RawJson {
     const CACHE_SCOPE: &str = "cacheScope";
     if !may_have(&result, CACHE_SCOPE) || member(&result, CACHE_SCOPE).is_none() {
@@ -95,8 +95,8 @@ pub(crate) fn for_stateless(method: &str, result: RawJson) -> Payload {
     raw(result)
 }
 
-/// Returns a list of tools without those whose parameters violate the rules for HTTP headers. A client must not use such tools,
-/// and for the server, the gateway is the client.
+/// Returns a list of tools without the tools whose parameters violate the rules for HTTP headers. A client must not use these
+/// tools, and the gateway is the client of the server.
 pub(crate) fn without_invalid_tools(result: RawJson) -> RawJson {
     if may_have(&result, "x-mcp-header")
         && let Ok(mut list) = result.decode::<Value>()
@@ -148,7 +148,7 @@ pub(crate) fn raw(result: RawJson) -> Payload {
     Payload::Boxed(Box::new(RawResult(result)))
 }
 
-/// Changes a result as a typed value; a result that cannot be decoded is passed on unchanged.
+/// Decodes a result, changes it and encodes it again. If a result cannot be decoded, returns it unchanged.
 fn typed<T>(result: RawJson, change: impl FnOnce(&mut T)) -> Payload
 where
     T: DeserializeOwned + Serialize + Send + Sync + 'static,
@@ -178,7 +178,8 @@ mod tests {
         serde_json::from_slice(&text).unwrap()
     }
 
-    /// Returns a result of each method, and the same result without the members that 2024-11-05 does not have.
+    /// Returns examples of results: the method, the result, and the same result without the members that 2024-11-05 does not
+    /// have.
     fn results() -> [(&'static str, Value, Value); 7] {
         let link = json!({ "type": "resource_link", "name": "a", "uri": "test://a" });
         let text = json!({ "type": "text", "text": "a: test://a" });

@@ -1,4 +1,4 @@
-//! The connection that requests of several clients share, and the known properties of the server.
+//! The connection that requests of several clients share, and the properties of the server as far as they are known.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use crate::catalog::Catalog;
 use crate::connection::{InUse, KnownParams, UpstreamConnection};
 
-/// The shared connection. If it has ended, it is opened again when a request needs it.
+/// The shared connection. If it has ended, the next request opens a new connection.
 pub(crate) struct SharedConnection {
     current: Mutex<Option<Arc<UpstreamConnection>>>,
     /// A lock that is held while the connection is opened.
@@ -26,7 +26,7 @@ pub(crate) struct SharedConnection {
     pub(crate) is_failing: AtomicBool,
 }
 
-/// Maximum time that a request waits for the next connection attempt. If the backoff is longer, the request fails at once.
+/// Maximum time that a request waits for the next attempt to connect. If the backoff is longer, the request fails at once.
 pub(crate) const MAX_RECONNECT_WAIT: Duration = Duration::from_secs(2);
 
 /// The failed attempts to connect.
@@ -40,10 +40,10 @@ pub(crate) struct Failures {
 pub(crate) struct KnownServer {
     pub(crate) facts: ServerFacts,
     pub(crate) revision: Revision,
-    /// Whether the server is a program. Each connection then has a separate process, which can keep state. A server without HTTP
-    /// headers counts as a program.
+    /// Whether the server is a program. Each connection then has a separate process, which can keep state. Every server whose
+    /// transport has no HTTP headers counts as a program.
     pub(crate) is_program: bool,
-    /// The tools whose parameters are echoed in HTTP headers.
+    /// The parameters of the tools that are echoed in HTTP headers.
     pub(crate) header_params: KnownParams,
 }
 
@@ -71,7 +71,7 @@ impl KnownServer {
 }
 
 /// Lists the parameters that are echoed in HTTP headers. Only the stateless revision has such parameters, but tools of
-/// session-based servers can be annotated, too.
+/// session-based servers can have the annotation too.
 pub(crate) async fn header_params(client: &Client, catalog: Option<&Catalog>) -> KnownParams {
     let mut all = HashMap::new();
     if client.capabilities().tools.is_none() {
@@ -96,7 +96,7 @@ pub(crate) async fn header_params(client: &Client, catalog: Option<&Catalog>) ->
 }
 
 impl SharedConnection {
-    /// Wraps the first connection.
+    /// Creates the shared connection from the first connection.
     pub(crate) async fn new(
         connection: Arc<UpstreamConnection>,
         catalog: Option<&Catalog>,
@@ -119,7 +119,7 @@ impl SharedConnection {
         self.edition.load(Ordering::Acquire)
     }
 
-    /// Returns the connection, if it is open.
+    /// Returns the connection; `None` if it is not open.
     pub(crate) fn current(&self) -> Option<Arc<UpstreamConnection>> {
         lock(&self.current)
             .clone()
@@ -146,7 +146,7 @@ impl SharedConnection {
         lock(&self.current).is_none()
     }
 
-    /// Removes the connection and returns it, if the given function returns `true` for the connection.
+    /// Removes the connection and returns it, if `is_wanted` returns `true` for the connection.
     pub(crate) fn take_if(
         &self,
         is_wanted: impl FnOnce(&UpstreamConnection) -> bool,

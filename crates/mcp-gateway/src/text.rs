@@ -19,13 +19,13 @@ pub(crate) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
     found.filter(|value| *value != "null")
 }
 
-/// Returns whether a JSON text can have a member with this name, at any depth. Searches the text, because this is faster than
-/// parsing JSON: a name without escapes appears in the text unchanged.
+/// Returns whether a JSON text can have a member with this name, at any depth. Searches for the name in the text, because this is
+/// faster than parsing JSON. A name without escapes appears in the text unchanged.
 pub(crate) fn may_have(text: &str, name: &str) -> bool {
     text.contains(name) || text.contains('\\')
 }
 
-/// The members of params and of `ref` that rules read, and that the gateway writes.
+/// The members of params and of `ref` that access rules read, or that the gateway writes.
 const READ_MEMBERS: [&str; 9] = [
     "_meta",
     "argument",
@@ -38,10 +38,10 @@ const READ_MEMBERS: [&str; 9] = [
     "uri",
 ];
 
-/// The members of the argument of a completion.
+/// The members of `argument` in a completion request.
 const ARGUMENT_MEMBERS: [&str; 2] = ["name", "value"];
 
-/// The members of an item of a list that hosts act on.
+/// The members of list items that affect what hosts do.
 const ITEM_MEMBERS: [&str; 10] = [
     "_meta",
     "annotations",
@@ -55,7 +55,8 @@ const ITEM_MEMBERS: [&str; 10] = [
     "uriTemplate",
 ];
 
-/// Checks that every JSON parser reads the same members: the server must not read a value that the gateway has not checked.
+/// Checks that every JSON parser reads the same members. Otherwise, the server could read a value that the gateway has not
+/// checked.
 ///
 /// # Errors
 /// An object in the params, at any depth, has a repeated member. A member name of the params, `ref`, `argument` or `context` has
@@ -86,7 +87,7 @@ pub(crate) fn check_members(params: &str) -> Result<(), ErrorObject> {
     checked.map_err(|error| ErrorObject::invalid_params(format!("params: {}", error.message())))
 }
 
-/// Checks that the names of an object, which `at` names in errors, have no escapes.
+/// Checks that the names of an object's members have no escapes. Errors name the object as `at`.
 fn check_plain_names(object: &str, at: &str, known: &[&str]) -> Result<(), ErrorObject> {
     for pair in members(object) {
         let (key, _) =
@@ -102,7 +103,7 @@ fn check_plain_names(object: &str, at: &str, known: &[&str]) -> Result<(), Error
     Ok(())
 }
 
-/// Checks that no two names of an object differ only in case.
+/// Checks that no two members of an object have names that differ only in case.
 fn check_distinct(object: &str, at: &str) -> Result<(), ErrorObject> {
     let mut seen = HashSet::new();
     for (key, _) in members(object).map_while(Result::ok) {
@@ -116,8 +117,8 @@ fn check_distinct(object: &str, at: &str) -> Result<(), ErrorObject> {
     Ok(())
 }
 
-/// Checks that no member name in `at` differs only in case from one of these names. A JSON parser that ignores case would confuse
-/// them.
+/// Checks that no member of an object has a name that differs only in case from one of these names. A JSON parser that ignores
+/// case would confuse the two. Errors name the object as `at`.
 fn check_case(name: &str, known: &[&str], at: &str) -> Result<(), ErrorObject> {
     let mut like = known
         .iter()
@@ -135,8 +136,8 @@ pub(crate) fn is_same_without_case(one: &str, other: &str) -> bool {
     one == other || folded(one).eq(folded(other))
 }
 
-/// Folds the case of a text: if two results are equal, some programs consider the texts equal. For example, `ß` becomes `ss`, and
-/// `\u{17f}` becomes `s`.
+/// Folds the case of a text. If the results for two texts are equal, some programs consider the texts equal. For example, `ß`
+/// becomes `ss`, and `\u{17f}` becomes `s`.
 pub(crate) fn without_case(text: &str) -> String {
     match text.is_ascii() {
         true => text.to_ascii_lowercase(),
@@ -151,14 +152,14 @@ fn folded(text: &str) -> impl Iterator<Item = char> {
     upper.flat_map(char::to_lowercase)
 }
 
-/// Returns whether the name of this member of a list item differs only in case from a known member. A host whose JSON parser
-/// ignores case would confuse the two.
+/// Returns whether the name of this member of a list item differs only in case from the name of a known member. A host whose JSON
+/// parser ignores case would confuse the two.
 pub(crate) fn imitates_member(name: &str) -> bool {
     let mut like = ITEM_MEMBERS.iter();
     like.any(|known| *known != name && is_same_without_case(known, name))
 }
 
-/// Returns the elements of an array member as JSON text; `None` if it is not an array.
+/// Returns the elements of an array member as JSON text; `None` if the member is not an array.
 pub(crate) fn elements<'a>(object: &'a str, name: &str) -> Option<Vec<&'a RawValue>> {
     serde_json::from_str(member(object, name)?).ok()
 }
@@ -171,7 +172,7 @@ impl ObjectText {
         Self::with_capacity(0)
     }
 
-    /// Creates an empty object with memory for text of this size.
+    /// Creates an empty object with memory for this number of bytes of text.
     pub(crate) fn with_capacity(bytes: usize) -> Self {
         let mut text = String::with_capacity(bytes + 2);
         text.push('{');
@@ -196,8 +197,8 @@ impl ObjectText {
         self.0.push_str(value);
     }
 
-    /// Adds the members of another object, except those that a JSON parser could confuse with one of these names. Returns whether
-    /// a member was omitted.
+    /// Adds the members of another object, except members whose names a JSON parser could confuse with a name in `except`.
+    /// Returns whether a member was omitted.
     pub(crate) fn copy_all(&mut self, object: &str, except: &[&str]) -> bool {
         self.0.reserve(object.len());
         let mut is_shorter = false;
@@ -246,8 +247,8 @@ fn push_string(out: &mut String, text: &str) {
     }
 }
 
-/// Returns the params of an elicitation by URL with an `elicitationId`, which revisions with sessions require; other params are
-/// returned unchanged.
+/// Adds an `elicitationId` to the params of an elicitation by URL, because session-based revisions require it. Returns other
+/// params unchanged.
 pub(crate) fn with_elicitation_id(params: &str) -> String {
     let mode = member(params, "mode").and_then(read_string);
     if mode.as_deref() != Some("url") || has(params, "elicitationId") {
@@ -279,7 +280,7 @@ fn has(object: &str, name: &str) -> bool {
     all.any(|(key, _)| is_member(key, name))
 }
 
-/// A result as JSON text.
+/// A result that is already JSON text.
 pub(crate) struct RawResult(pub(crate) RawJson);
 
 impl WriteJson for RawResult {
@@ -368,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn text_of_numbers_and_unknown_members_are_kept() {
+    fn the_text_of_numbers_and_of_unknown_members_is_kept() {
         let object = RawJson::copy(r#"{"a":1.0,"b":9007199254740993,"c":{"d":null},"\u0065":1e2}"#);
         let text = without(&object, &["c", "missing"]);
         assert_eq!(

@@ -21,10 +21,10 @@ pub(crate) fn unavailable(server: &str, text: String) -> ErrorObject {
 type UserConnector =
     dyn Fn(&Principal, &StderrLog) -> Result<Box<dyn Transport>, Error> + Send + Sync;
 
-/// Default of the maximum time of a request at a server.
+/// Default for the maximum time of a request at a server.
 pub(crate) const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// A server behind a gateway: how to reach it, and which clients share a connection to it.
+/// A server behind a gateway: how the gateway reaches it, and which clients share a connection to it.
 pub struct Upstream {
     pub(crate) name: Arc<str>,
     connector: Box<dyn Connector>,
@@ -34,7 +34,7 @@ pub struct Upstream {
     pub(crate) newest: Revision,
     pub(crate) negotiation: Negotiation,
     sharing: Sharing,
-    /// In milliseconds; it can change while the gateway runs.
+    /// The maximum time of a request in milliseconds. It can change while the gateway runs.
     call_timeout: AtomicU64,
     pub(crate) max_connections: usize,
     pub(crate) max_connections_per_client: usize,
@@ -47,10 +47,10 @@ pub struct Upstream {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Sharing {
-    /// The requests of one verified principal. A request without a principal has a separate connection.
+    /// The requests of one verified principal share a connection. A request without a principal has a separate connection.
     #[default]
     Principal,
-    /// All requests. For servers without state, and for gateways that one person uses.
+    /// All requests share a connection. For servers without state, and for gateways that one person uses.
     All,
 }
 
@@ -62,11 +62,11 @@ pub struct ParkingLimits {
     pub lifetime: Duration,
     /// Maximum number of waiting calls. Default 1,024.
     pub max_calls: usize,
-    /// Maximum number of waiting calls of one client: a verified principal or, without authentication, a network address. Default 16. Only
-    /// `max_calls` applies to clients over stdio.
+    /// Maximum number of waiting calls of one client: a verified principal or, without authentication, a network address.
+    /// Default: 16. For clients over stdio, only `max_calls` applies.
     pub max_calls_per_client: usize,
-    /// Maximum size of the params of all waiting calls and their server requests, in bytes of JSON. One client can use an eighth.
-    /// Default 32 MiB.
+    /// Maximum size of the params of all waiting calls and their server requests, in bytes of JSON. One client can use an eighth
+    /// of this size. Default 32 MiB.
     pub max_bytes: usize,
 }
 
@@ -133,23 +133,23 @@ impl Upstream {
         .call_timeout(DEFAULT_CALL_TIMEOUT)
     }
 
-    /// Sets the newest revision to use with the server, and how to find out its revision. Default: the newest supported revision,
-    /// and a probe.
+    /// Sets the newest revision to use with the server, and the method to find out the server's revision. Default: the newest
+    /// supported revision, and a probe.
     #[must_use]
     pub fn negotiation(mut self, newest: Revision, negotiation: Negotiation) -> Self {
         (self.newest, self.negotiation) = (newest, negotiation);
         self
     }
 
-    /// Sets how long a connection to the server may take. Default 30 s.
+    /// Sets the maximum time for opening a connection to the server. Default 30 s.
     #[must_use]
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.client = self.client.connect_timeout(timeout);
         self
     }
 
-    /// Sets the maximum time of a request at the server. Time in which the request waits for its client is not counted. Default:
-    /// 10 min.
+    /// Sets the maximum time of a request at the server. The time during which the request waits for its client is not counted.
+    /// Default: 10 min.
     #[must_use]
     pub fn call_timeout(self, timeout: Duration) -> Self {
         self.set_call_timeout(timeout);
@@ -165,17 +165,20 @@ impl Upstream {
         Duration::from_millis(self.call_timeout.load(Ordering::Relaxed))
     }
 
-    /// Sets the function that creates the transport of each connection for a verified principal, for servers that have data of several
-    /// users. The function adds the credentials of this user. [`Principal::user`] is the key of the user: with `mcp-auth`, it is
-    /// `Identity::user`. No request of a client uses a connection with other credentials, so a request without a principal is refused, and
-    /// [`sharing`](Self::sharing) has no effect. The connector of [`new`](Self::new) remains for the gateway itself: it finds out what the
-    /// server offers, checks whether the server responds, and learns of changed lists.
+    /// Sets the function that creates the transport of each connection for a verified principal, for servers that have data of
+    /// several users. The function adds the credentials of this user. [`Principal::user`] is the key of the user: with
+    /// `mcp-auth`, it is `Identity::user`. No request of a client uses a connection with other credentials. A request without a
+    /// principal is therefore refused, and [`sharing`](Self::sharing) has no effect. The gateway itself still uses the connector
+    /// of [`new`](Self::new): to find out the server's capabilities, to check whether the server responds, and to receive change
+    /// notifications.
     ///
-    /// Pass the [`StderrLog`] to the child process, if the server is a program: errors of the connection contain its last lines.
+    /// If the server is a program, pass the [`StderrLog`] to the child process. Errors of the connection then contain the last
+    /// lines of its stderr.
     ///
-    /// The function is called for each connection, which can remain open for as long as it is used. If credentials expire, create an
-    /// `HttpTransport` with an `Authorize`, which is asked for each request. With [`Error::Rejected`], the function returns the error
-    /// that the client receives, for example because the user has no account. The client does not see other errors; they are logged.
+    /// The function is called for each connection, which can remain open for as long as it is used. If credentials expire, create
+    /// an `HttpTransport` with an `Authorize`, which provides the credentials for each request. To send an error to the client,
+    /// for example because the user has no account, the function returns [`Error::Rejected`]. Other errors are logged, and the
+    /// client does not see them.
     #[must_use]
     pub fn user_connector<F>(mut self, connect: F) -> Self
     where
@@ -229,17 +232,18 @@ impl Upstream {
 
     /// Sets the maximum number of open connections to the server. Default 256. At the limit, the connection that has been unused
     /// for the longest time is closed. If all connections are in use, the gateway compares the client of the new request with the
-    /// client that has the most connections. If that client has at least two more connections, its oldest connection is closed,
-    /// and the calls on this connection fail. Otherwise the new request fails.
+    /// client that has the most connections. If the client with the most connections has at least two more, its oldest connection
+    /// is closed, and the calls on this connection fail. Otherwise, the new request fails.
     #[must_use]
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.max_connections = connections;
         self
     }
 
-    /// Sets the maximum number of open connections of one client: a verified principal or, without authentication, a network address. Default
-    /// 32. At the limit, the connection of this client that has been unused for the longest time is closed. If all of them are in use, the request
-    /// fails. The limit does not apply to clients over stdio. Behind a proxy, all clients without tokens have one address.
+    /// Sets the maximum number of open connections of one client: a verified principal or, without authentication, a network
+    /// address. Default: 32. At the limit, the connection of this client that has been unused for the longest time is closed. If
+    /// all connections of this client are in use, the request fails. The limit does not apply to clients over stdio. Behind a
+    /// proxy, all clients without tokens have one address.
     #[must_use]
     pub fn max_connections_per_client(mut self, connections: usize) -> Self {
         self.max_connections_per_client = connections;
@@ -254,8 +258,8 @@ impl Upstream {
     }
 
     /// Sets the cluster of this process, so that a client can continue a parked call at any process of the gateway. Default: the
-    /// cluster of [`GatewayBuilder::cluster`](crate::GatewayBuilder::cluster); without a cluster, a parked call can be continued
-    /// only at its process.
+    /// cluster of [`GatewayBuilder::cluster`](crate::GatewayBuilder::cluster). Without a cluster, a parked call can be continued
+    /// only at the process that runs it.
     #[must_use]
     pub fn cluster(mut self, cluster: Cluster) -> Self {
         self.cluster = Some(cluster);

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{Owner, lock};
 
-/// Maximum number of resources that one client watches, and maximum size of their URIs in bytes. All clients share the streams of a connection.
+/// Maximum number of resources that one client can watch, and maximum total size of their URIs in bytes. The limits exist because
+/// all clients share the event streams of a connection.
 const MAX_PER_CLIENT: usize = 1_024;
 const MAX_BYTES_PER_CLIENT: usize = 512 << 10;
 
@@ -20,7 +21,7 @@ struct Usage {
     bytes: usize,
 }
 
-/// Keeps resources counted until it is dropped.
+/// A permit that keeps resources counted until it is dropped.
 pub(crate) struct WatchPermit {
     counter: Arc<WatchCounter>,
     client: Owner,
@@ -31,7 +32,7 @@ impl WatchCounter {
     /// Counts resources that a client is going to watch.
     ///
     /// # Errors
-    /// The client would watch too many resources.
+    /// The client would exceed a limit of watched resources.
     pub(crate) fn reserve(
         self: &Arc<Self>,
         client: &Owner,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The kind of an action that needs consent: a name in [policies](crate::Policy), [approvals](crate::ApprovalKey) and
+/// The kind of an action that needs consent. Kinds are named in [policies](crate::Policy), [approvals](crate::ApprovalKey) and
 /// the [audit log](crate::AuditLog).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -20,13 +20,16 @@ pub enum ActionKind {
     /// The result of a sampling request, before the server receives it. [`AllowUntilExit`](crate::Decision::AllowUntilExit) and
     /// [`AllowAlways`](crate::Decision::AllowAlways) allow all later results for this server.
     SamplingResult,
-    /// A form of a server. The form is shown unless a rule denies it, because the form itself asks for consent.
+    /// A form that a server sends for the user. The host shows the form unless a rule denies it, because the form itself asks for
+    /// consent.
     ElicitForm,
-    /// A URL that a server asks the user to open. The request is shown unless a rule denies it.
+    /// A URL that a server asks the user to open. The host shows the request unless a rule denies it.
     ElicitUrl,
-    /// A prompt that the host gets from a server. It is allowed if no rule denies it, because a person has chosen it.
+    /// A prompt that the host gets from a server. The action is allowed if no rule denies it, because a person has chosen the
+    /// prompt.
     Prompt,
-    /// A resource that the host reads or watches. It is allowed if no rule denies it, because a person or the application has chosen it.
+    /// A resource that the host reads or watches. The action is allowed if no rule denies it, because a person or the application
+    /// has chosen the resource.
     Resource,
     /// A skill whose instructions or files the host reads. Skills of [trusted](crate::HostBuilder::trust) servers are allowed if no rule denies
     /// them.

@@ -6,11 +6,12 @@ use crate::action_kind::ActionKind;
 use crate::supervise::ServerState;
 use crate::text::printable;
 
-/// The error of a request through a host. Its text escapes control characters and invisible characters of the server.
+/// The error of a request through a host. The text of the error escapes control characters and invisible characters from the
+/// server.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum HostError {
-    /// The server is not connected, and did not connect within the time that a call waits. Nothing was sent.
+    /// The server is not connected, and the host could not connect to it within the wait timeout. Nothing was sent.
     #[non_exhaustive]
     Unavailable {
         /// The name of the server.
@@ -21,15 +22,15 @@ pub enum HostError {
     /// No tool of this host has this name. Nothing was sent.
     #[non_exhaustive]
     UnknownTool {
-        /// The name that the model used.
+        /// The tool name that the model used.
         name: String,
-        /// The most similar names, at most five.
+        /// The most similar names of tools, at most five.
         similar: Vec<String>,
     },
     /// The model wrote arguments that are not a JSON object. Nothing was sent.
     #[non_exhaustive]
     Arguments {
-        /// The name of the tool for the model.
+        /// The name of the tool that the model used.
         name: String,
     },
     /// The connection ended during the call. It is unknown whether the tool has run.
@@ -39,21 +40,21 @@ pub enum HostError {
         server: String,
         /// The name of the tool.
         tool: String,
-        /// The error that says why the connection ended.
+        /// The reason why the connection ended.
         source: Box<mcp_client::Error>,
     },
     /// No server of this host has this name. Nothing was sent.
     #[non_exhaustive]
     UnknownServer {
-        /// The name.
+        /// The unknown name.
         name: String,
     },
     /// No prompt of this host has this name. Nothing was sent.
     #[non_exhaustive]
     UnknownPrompt {
-        /// The name.
+        /// The unknown name.
         name: String,
-        /// The most similar names, at most five.
+        /// The most similar names of prompts, at most five.
         similar: Vec<String>,
     },
     /// The server lists no skill with this URI. Nothing was sent.
@@ -61,19 +62,19 @@ pub enum HostError {
     UnknownSkill {
         /// The name of the server.
         server: String,
-        /// The URI.
+        /// The URI of the skill.
         uri: String,
-        /// Whether the server has returned its list. Otherwise, the log has the reason.
+        /// Whether the server has returned its list of skills. If it has not, the log contains the reason.
         is_listed: bool,
     },
-    /// The content of a skill cannot be used: it differs from the list of the server, or cannot be verified.
+    /// The content of a skill cannot be used, because it differs from the list of the server or cannot be verified.
     #[non_exhaustive]
     Skill {
         /// The name of the server.
         server: String,
         /// The URI of the skill.
         uri: String,
-        /// The reason.
+        /// The reason why the content cannot be used.
         source: Box<mcp_skills::Error>,
     },
     /// A context would have more items or bytes than it can ([`HostContext`](crate::HostContext)). Remove others first.
@@ -91,11 +92,11 @@ pub enum HostError {
     Denied {
         /// The name of the server.
         server: String,
-        /// A call of a tool, a prompt, a resource or a skill.
+        /// The kind of action: a call of a tool, or a request for a prompt, a resource or a skill.
         kind: ActionKind,
         /// The name that the server gives the tool or prompt, or the URI of the resource or skill.
         name: String,
-        /// The reason: a rule of the policy, the user's decision, or missing consent.
+        /// The reason for the denial: a rule of the policy, the user's decision, or missing consent.
         reason: String,
     },
     /// The action failed for another reason.
@@ -103,11 +104,11 @@ pub enum HostError {
     Call {
         /// The name of the server.
         server: String,
-        /// A call of a tool, a prompt, a resource or a skill.
+        /// The kind of action: a call of a tool, or a request for a prompt, a resource or a skill.
         kind: ActionKind,
         /// The name that the server gives the tool or prompt, or the URI of the resource or skill.
         name: String,
-        /// The reason.
+        /// The reason why the action failed.
         source: Box<mcp_client::Error>,
     },
 }
@@ -134,7 +135,10 @@ impl HostError {
                 is_listed,
             } => {
                 let reason = reason_of_absence(*is_listed);
-                write!(f, "the server {server:?} lists no skill {uri:?}{reason}")
+                write!(
+                    f,
+                    "the server {server:?} does not list the skill {uri:?}{reason}"
+                )
             }
             Self::Skill {
                 server,
@@ -191,7 +195,7 @@ impl HostError {
     }
 }
 
-/// Returns why an item is not in a list, as the end of a sentence.
+/// Returns the reason why an item is not in a list, as the end of a sentence.
 fn reason_of_absence(is_listed: bool) -> &'static str {
     match is_listed {
         true => "",
@@ -199,7 +203,7 @@ fn reason_of_absence(is_listed: bool) -> &'static str {
     }
 }
 
-/// Returns the beginning of a sentence about an action.
+/// Returns the beginning of a sentence that names the kind of action.
 fn noun(kind: ActionKind) -> &'static str {
     match kind {
         ActionKind::Prompt => "the request for the prompt",

@@ -5,7 +5,7 @@
 pub(crate) struct NameIndex(Vec<usize>);
 
 impl NameIndex {
-    /// Creates the index of a list with this length. `name` returns the name of the item at a position.
+    /// Creates the index of a list with this number of items. `name` returns the name of the item at a position.
     pub(crate) fn new<'a>(length: usize, name: impl Fn(usize) -> &'a str) -> Self {
         let mut positions: Vec<_> = (0..length).collect();
         // Stable: of several items with one name, the first is found.
@@ -13,7 +13,7 @@ impl NameIndex {
         Self(positions)
     }
 
-    /// Returns the position of the first item with this name. `name` is the function of [`new`](Self::new).
+    /// Returns the position of the first item with this name. `name` must be the function that was passed to [`new`](Self::new).
     pub(crate) fn find<'a>(&self, wanted: &str, name: impl Fn(usize) -> &'a str) -> Option<usize> {
         let first = self.0.partition_point(|position| name(*position) < wanted);
         let position = *self.0.get(first)?;

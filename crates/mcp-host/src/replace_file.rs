@@ -1,4 +1,4 @@
-//! Files that are replaced at once.
+//! Replaces files atomically.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use data_encoding::HEXLOWER;
 
-/// Replaces the content of a file at once, so that a reader sees the old or the new content. The new content is written to a new file beside it,
-/// whose name other programs cannot predict. If `path` is a symbolic link, the link is replaced. On Unix, only the owner of a
-/// private file can read it. Blocks.
+/// Replaces the content of a file atomically, so that a reader sees either the old or the new content. Writes the new content to
+/// a new file in the same folder. Other programs cannot predict the name of this file. If `path` is a symbolic link, the link is
+/// replaced. On Unix, only the owner can read a file that is private. Blocks the thread.
 ///
 /// # Errors
-/// The folder cannot be written, or the system has no random numbers. The old content stays.
+/// The folder cannot be written, or the system has no random numbers. The old content is then unchanged.
 pub fn replace_file(path: &Path, content: &[u8], is_private: bool) -> io::Result<()> {
     let temporary = temporary_beside(path)?;
     let mut options = OpenOptions::new();

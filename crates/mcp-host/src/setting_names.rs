@@ -1,9 +1,9 @@
-//! Names of settings in errors of the libraries, in plain words.
+//! Replaces names of settings in errors of libraries with plain words.
 //!
 //! An error of a library names the setting that changes its behaviour, such as `Timeouts::idle`, for the author of the program.
 //! The user of the program and the model cannot change this setting and do not know its name.
 
-/// The types whose settings occur in errors. Other names with `::` are text of a server.
+/// The types whose settings occur in errors. Other names with `::` are part of the text of a server.
 const TYPES: [&str; 32] = [
     "ClientBuilder",
     "ClientOptions",

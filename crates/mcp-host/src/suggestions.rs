@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-/// Maximum size of a misspelled name. Comparing a longer one would take long.
+/// Maximum size of a misspelled name, in bytes. A comparison of longer names would take long.
 const MAX_NAME_BYTES: usize = 64;
-/// Keywords that can add arguments to a schema that are not in its `properties`.
+/// Schema keywords that can add arguments which are not in `properties`.
 const FURTHER_ARGUMENTS: [&str; 9] = [
     "$ref",
     "$dynamicRef",

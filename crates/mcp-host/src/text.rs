@@ -1,11 +1,11 @@
-//! Escapes text of servers and files that is shown to a person, so that it cannot imitate text of the host.
+//! Escapes text from servers and files before a person sees it, so that it cannot imitate text of the host.
 
 use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory};
 use icu_properties::{CodePointMapData, CodePointSetData};
 
 /// Returns whether a character is not visible by itself: a control or format character, a line or paragraph separator, a
 /// character with the Unicode property `Default_Ignorable_Code_Point`, or a letter or symbol that is displayed as blank. Format
-/// characters include those that change the direction of text.
+/// characters include characters that change the direction of text.
 pub fn is_hidden(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_control();
@@ -24,7 +24,7 @@ pub fn is_hidden(c: char) -> bool {
 }
 
 /// Escapes control characters except line ends, invisible characters, and characters that change the direction of text. Use it
-/// for all text of a server that is shown to a person.
+/// for all text from a server before a person sees it.
 pub fn printable(text: &str) -> String {
     let mut printed = String::with_capacity(text.len());
     for c in text.chars() {
@@ -37,7 +37,7 @@ pub fn printable(text: &str) -> String {
     printed
 }
 
-/// Returns the lines of a text, each of which begins with a line end and `>`.
+/// Writes a line end and `>` before each line of a text, and returns the result.
 pub(crate) fn quote_lines(text: &str) -> String {
     let lines = text.split('\n');
     lines.flat_map(|line| ["\n  > ", line]).collect()

@@ -1,4 +1,4 @@
-//! Text files that a person has written.
+//! Reads text files that a person has written.
 
 use std::fs;
 use std::io::{Error, ErrorKind, Read, Result};
@@ -6,7 +6,7 @@ use std::path::Path;
 
 const BOM: char = '\u{feff}';
 
-/// Reads a text that a person has written: UTF-8, or UTF-16 with a byte order mark. The mark is not part of the returned text.
+/// Reads a text that a person has written: UTF-8, or UTF-16 with a byte order mark. The returned text does not contain the mark.
 ///
 /// # Errors
 /// The source cannot be read, has more than `max_bytes` bytes, or is in another encoding.
@@ -32,7 +32,8 @@ pub fn read_text(source: impl Read, max_bytes: u64) -> Result<String> {
     Ok(without_mark(&text).to_owned())
 }
 
-/// Reads a text file that another file names. Does not open devices and pipes, because reading them can block or have an effect.
+/// Reads a text file whose path is from another file. Does not open devices and pipes, because reading them can block or have
+/// side effects.
 ///
 /// # Errors
 /// The errors of [`read_text`], or the path does not lead to a regular file.
@@ -64,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_encoding_of_an_editor_is_read() {
+    fn utf_8_and_utf_16_texts_are_read() {
         let text = "{\"é\": 1}";
         let le = text.encode_utf16().flat_map(u16::to_le_bytes);
         let be = text.encode_utf16().flat_map(u16::to_be_bytes);

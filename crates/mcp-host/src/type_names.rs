@@ -1,9 +1,9 @@
-//! Names of types in errors about a file, in plain words.
+//! Replaces names of types in errors about a file with plain words.
 //!
 //! An error of a decoder names the types of the program, such as `nonzero u32`, and quotes the value, which can be a secret. The author of a file
 //! does not know these types, and an error must not show a secret.
 
-/// The types that a decoder expects, without an article, each with its plain words. For integers, see [`integers`].
+/// The types that a decoder expects, without an article, and the plain words for each type. For integers, see [`integers`].
 const EXPECTED: [(&str, &str); 11] = [
     ("struct ", "an object"),
     ("map", "an object"),
@@ -18,7 +18,7 @@ const EXPECTED: [(&str, &str); 11] = [
     ("f64", "a number"),
 ];
 
-/// The types that a decoder found, each with its plain words.
+/// The types that a decoder has found, and the plain words for each type.
 const FOUND: [(&str, &str); 10] = [
     ("boolean", "true or false"),
     ("integer", "a number"),
@@ -74,7 +74,7 @@ pub fn without_type_names(error: &str) -> String {
     }
 }
 
-/// Returns the expected type in plain words.
+/// Returns the plain words for the expected type.
 fn plain(expected: &str) -> String {
     let bare = ["a ", "an "]
         .iter()
@@ -87,7 +87,7 @@ fn plain(expected: &str) -> String {
     }
 }
 
-/// Returns the range of a type of integers.
+/// Returns the range of an integer type, in plain words.
 fn integers(name: &str) -> Option<String> {
     let (first, name) = match name.strip_prefix("nonzero ") {
         Some(name) => (1, name),
@@ -107,7 +107,7 @@ fn integers(name: &str) -> Option<String> {
     Some(format!("a number from {first} to {last}"))
 }
 
-/// Returns a value without its kind: `0` for ``integer `0` ``.
+/// Returns a value without the name of its type: `0` for ``integer `0` ``.
 fn bare(value: &str) -> &str {
     match value.split_once('`') {
         Some((_, rest)) => rest.trim_end_matches('`'),
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_files_name_no_types() {
+    fn errors_about_files_name_no_rust_types() {
         for (error, plain) in [
             (
                 error::<NonZeroU32>("0"),

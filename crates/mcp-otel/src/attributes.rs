@@ -22,22 +22,22 @@ pub(crate) const SERVER_PORT: &str = "server.port";
 pub(crate) const CLIENT_ADDRESS: &str = "client.address";
 pub(crate) const CLIENT_PORT: &str = "client.port";
 
-/// Maximum bytes of a text in a span.
+/// Maximum size of a text in a span, in bytes.
 const MAX_TEXT: usize = 1_024;
-/// Maximum bytes of recorded arguments, and of a recorded result.
+/// Maximum size of recorded arguments, and of a recorded result, in bytes.
 const MAX_CONTENT: usize = 16 << 10;
 
-/// Creates an attribute with a text of the peer, truncated to the limit.
+/// Creates an attribute with a text from the peer, truncated to [`MAX_TEXT`].
 pub(crate) fn text(key: &'static str, value: &str) -> KeyValue {
     KeyValue::new(key, clip(value))
 }
 
-/// Creates an attribute with arguments or a result.
+/// Creates an attribute with arguments or a result, truncated to [`MAX_CONTENT`].
 pub(crate) fn content(key: &'static str, value: &str) -> KeyValue {
     KeyValue::new(key, prefix(value, MAX_CONTENT).to_owned())
 }
 
-/// Copies a text of the peer, truncated to the limit.
+/// Copies a text from the peer, truncated to [`MAX_TEXT`].
 pub(crate) fn clip(text: &str) -> String {
     prefix(text, MAX_TEXT).to_owned()
 }

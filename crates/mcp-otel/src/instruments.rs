@@ -3,12 +3,13 @@
 use mcp_protocol::middleware::Role;
 use opentelemetry::metrics::{Counter, Histogram, Meter};
 
-/// The buckets of the conventions, in seconds.
+/// The histogram buckets that the semantic conventions define, in seconds.
 const BUCKETS: [f64; 14] = [
     0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0,
 ];
 
-/// The metrics of both roles. For a request that the server sends, the server records the metrics of a client.
+/// The metrics of both roles. For a request that the server sends, the server records the metrics of a client, because it has the
+/// role of the client.
 #[derive(Debug)]
 pub(crate) struct Instruments {
     pub(crate) client: RoleInstruments,

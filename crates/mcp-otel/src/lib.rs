@@ -41,6 +41,6 @@ mod propagation;
 mod telemetry;
 
 /// The API of OpenTelemetry. Two versions of this crate in one program have separate global providers, so one version does not
-/// export the data that the other version records. With this re-export a program has the version that [`Telemetry`] uses.
+/// export the data that the other version records. A program that uses this re-export has the same version as [`Telemetry`].
 pub use opentelemetry;
 pub use telemetry::Telemetry;

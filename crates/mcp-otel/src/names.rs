@@ -1,16 +1,17 @@
-//! A limit on the number of names that peers can invent, so that an attribute of a metric has a limited number of values.
+//! Limits the number of different names in metrics, because peers can invent names. An attribute of a metric then has a limited
+//! number of values.
 
 use std::collections::HashSet;
 use std::sync::RwLock;
 
 use mcp_protocol::{read_lock, write_lock};
 
-/// The value of an attribute for names that are not known.
+/// The value of an attribute that replaces unknown names.
 pub(crate) const OTHER: &str = "_other";
 
-/// Maximum length of a known name in bytes. Longer names count as unknown.
+/// Maximum length of a known name in bytes. Longer names are treated as unknown.
 const MAX_LENGTH: usize = 256;
-/// Maximum number of error codes.
+/// Maximum number of different error codes in metrics.
 const MAX_CODES: usize = 100;
 
 /// The kind of item that a name belongs to.
@@ -22,7 +23,7 @@ pub(crate) enum NameKind {
     ErrorCode,
 }
 
-/// Names that occur in metrics.
+/// Names that may occur in metrics.
 #[derive(Debug)]
 pub(crate) struct Names {
     max: usize,

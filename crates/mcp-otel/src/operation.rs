@@ -1,4 +1,4 @@
-//! One request or notification: its span, and its measurement.
+//! Records one request or notification as a span and as a measurement.
 
 use std::borrow::Cow;
 use std::time::Instant;
@@ -30,10 +30,10 @@ pub(crate) struct Message<'m> {
     origin: RequestOrigin<'m>,
 }
 
-/// The tool, prompt or resource of a message.
+/// The tool, prompt or resource that a message names.
 struct Target<'m> {
     key: &'static str,
-    /// The kind of the name; `None` for names that are never in metrics.
+    /// The kind of the name; `None` for names that never occur in metrics.
     kind: Option<NameKind>,
     name: Cow<'m, str>,
 }
@@ -93,7 +93,7 @@ impl<'m> Message<'m> {
 
 /// The way in which an operation ended.
 pub(crate) enum Outcome {
-    /// `is_proof` is set if the result proves that the peer knows the names in the message.
+    /// A result. `is_proof` is set if the result proves that the names in the message exist.
     Success {
         is_proof: bool,
     },
@@ -126,7 +126,7 @@ impl Outcome {
     }
 }
 
-/// A running request or notification. Dropping this value means that it was cancelled.
+/// A running request or notification. If this value is dropped before [`end`](Self::end), the operation is recorded as cancelled.
 pub(crate) struct Operation<'t> {
     telemetry: &'t Telemetry,
     context: Context,
@@ -136,7 +136,7 @@ pub(crate) struct Operation<'t> {
     /// Whether the method is custom. The peer may have invented the name of such a method.
     is_custom: bool,
     name: Option<(&'static str, NameKind, String)>,
-    /// The attributes that span and metrics share.
+    /// The attributes that are both in the span and in the metrics.
     shared: Vec<KeyValue>,
     sent_id: Option<SentId>,
     is_input: bool,
@@ -233,13 +233,13 @@ impl<'t> Operation<'t> {
         &self.context
     }
 
-    /// Returns whether this is an input request of the stateless revision, which a server sends in
-    /// a result. Its handler is dropped and runs again with the response.
+    /// Returns whether this is an input request of the stateless revision. A server sends such a request in a result; its handler
+    /// is dropped, and runs again with the response.
     pub(crate) fn is_input(&self) -> bool {
         self.is_input
     }
 
-    /// Returns the params with the context, for an outbound message.
+    /// Returns the params of an outbound message, with the trace context.
     pub(crate) fn inject(&self, params: Option<&str>) -> Option<String> {
         if self.direction == Direction::Inbound {
             return None;
@@ -251,7 +251,7 @@ impl<'t> Operation<'t> {
         self.context.span().set_attribute(attribute);
     }
 
-    /// Sets the revision, for the request that negotiates it.
+    /// Sets the negotiated revision. Call it for the request that negotiates the revision.
     pub(crate) fn set_revision(&mut self, revision: Revision) {
         let attribute = KeyValue::new(keys::PROTOCOL_VERSION, revision.as_str());
         self.set_attribute(attribute.clone());
@@ -325,8 +325,8 @@ impl<'t> Operation<'t> {
         span.set_status(Status::error(message));
     }
 
-    /// Adds the names in the message to the known names, because the message has a result. Returns whether that changes the name
-    /// of the span.
+    /// Adds the names in the message to the known names, because the message has a result. Returns whether the name of the span
+    /// changes as a consequence.
     fn learn(&self) -> bool {
         let names = &self.telemetry.names;
         let is_new = |kind, name: &str| !names.is_known(kind, name) && names.learn(kind, name);
@@ -373,7 +373,7 @@ impl Drop for Operation<'_> {
     }
 }
 
-/// Returns the attributes of span and metrics that are known at the start.
+/// Returns the attributes of the span and the metrics that are known at the start.
 fn shared(message: &Message<'_>) -> Vec<KeyValue> {
     let mut attributes = Vec::with_capacity(12);
     if let Some(revision) = message.revision {

@@ -1,4 +1,4 @@
-//! The context in `params._meta`.
+//! Reads and writes the trace context in `params._meta`.
 //!
 //! Specification: [SEP-414](https://modelcontextprotocol.io/community/seps/414-request-meta).
 
@@ -9,7 +9,7 @@ use mcp_protocol::RequestOrigin;
 use opentelemetry::propagation::{Extractor, Injector, TextMapPropagator};
 use opentelemetry::{Context, global};
 
-/// The propagator of a [`Telemetry`](crate::Telemetry): a separate one, or the global propagator.
+/// The propagator of a [`Telemetry`](crate::Telemetry): a custom propagator, or the global propagator.
 #[derive(Debug, Default)]
 pub(crate) struct Propagation(pub(crate) Option<Box<dyn TextMapPropagator + Send + Sync>>);
 
@@ -21,17 +21,17 @@ impl Propagation {
         }
     }
 
-    /// Returns `base` with the context in a `_meta`, or `base` if there is no context.
+    /// Returns `base` with the trace context from a `_meta`; unchanged if `_meta` has no context.
     pub(crate) fn extract(&self, base: &Context, meta: &str) -> Context {
         self.with(|propagator| propagator.extract_with_context(base, &MetaFields(meta)))
     }
 
-    /// Returns `base` with the context in the headers of the HTTP request, or `base` if there is no context.
+    /// Returns `base` with the trace context from the headers of the HTTP request; unchanged if the headers have no context.
     pub(crate) fn extract_headers(&self, base: &Context, origin: RequestOrigin<'_>) -> Context {
         self.with(|propagator| propagator.extract_with_context(base, &HeaderFields(origin)))
     }
 
-    /// Returns the params with the context in their `_meta`; `None` if there is nothing to add.
+    /// Returns the params with the trace context in their `_meta`; `None` if there is nothing to add.
     pub(crate) fn inject(&self, context: &Context, params: Option<&str>) -> Option<String> {
         let mut fields = InjectedFields::default();
         self.with(|propagator| propagator.inject_context(context, &mut fields));
@@ -59,7 +59,7 @@ impl Extractor for MetaFields<'_> {
     }
 }
 
-/// The headers of the HTTP request that carries a message.
+/// The headers of the HTTP request that contains a message.
 struct HeaderFields<'a>(RequestOrigin<'a>);
 
 impl Extractor for HeaderFields<'_> {
@@ -84,8 +84,8 @@ impl Injector for InjectedFields {
     }
 }
 
-/// Returns the params with these fields in their `_meta`, in place of fields with the same names;
-/// `None` if the params are not an object.
+/// Returns the params with these fields in their `_meta`. The fields replace fields with the same names. Returns `None` if the
+/// params are not an object.
 fn add_fields(params: &str, fields: &[(String, String)]) -> Option<String> {
     let mut out = Vec::with_capacity(params.len() + 256);
     out.push(b'{');
@@ -113,7 +113,7 @@ fn add_fields(params: &str, fields: &[(String, String)]) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// Writes a member whose key and value are JSON text.
+/// Writes a member of an object. Key and value are JSON text.
 fn push(out: &mut Vec<u8>, key: &str, value: &str) {
     start(out, key);
     out.extend_from_slice(value.as_bytes());

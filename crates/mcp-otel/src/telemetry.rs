@@ -1,4 +1,4 @@
-//! The middleware and its settings.
+//! The middleware for telemetry, and its settings.
 
 use std::fmt;
 use std::time::Instant;
@@ -27,7 +27,7 @@ const MAX_NAMES: usize = 1_000;
 
 /// Middleware that records spans and metrics of requests, for a server or a client.
 ///
-/// Add it first, so that it is the outermost: `Server::builder(..).layer(Telemetry::new())` or
+/// Add it first, so that it is the outermost middleware: `Server::builder(..).layer(Telemetry::new())` or
 /// `Client::builder(..).layer(Telemetry::new())`.
 pub struct Telemetry {
     pub(crate) tracer: BoxedTracer,
@@ -45,8 +45,8 @@ impl Default for Telemetry {
 }
 
 impl Telemetry {
-    /// Creates telemetry with the providers that `opentelemetry::global` has now, so set the providers first. The global
-    /// propagator is read for each message.
+    /// Creates telemetry with the current providers of `opentelemetry::global`. Set these providers before. The global propagator
+    /// is read for each message.
     pub fn new() -> Self {
         Self {
             tracer: global::tracer_with_scope(scope()),
@@ -77,9 +77,9 @@ impl Telemetry {
         self
     }
 
-    /// Sets the propagator, which defines the form of the context in `params._meta`. Default: the global propagator, which does
-    /// nothing until the program sets one. SEP-414 names the fields of W3C: `TraceContextPropagator` and `BaggagePropagator` of
-    /// the OpenTelemetry SDK.
+    /// Sets the propagator, which defines the format of the trace context in `params._meta`. Default: the global propagator,
+    /// which does nothing until the program sets one. SEP-414 uses the fields of W3C, which `TraceContextPropagator` and
+    /// `BaggagePropagator` of the OpenTelemetry SDK write.
     #[must_use]
     pub fn with_propagator(
         mut self,
@@ -96,7 +96,7 @@ impl Telemetry {
         self
     }
 
-    /// Records notifications, including progress and log messages. Sent notifications then carry the trace context.
+    /// Records notifications, including progress and log messages. Sent notifications then contain the trace context.
     #[must_use]
     pub fn with_notifications(mut self) -> Self {
         self.records_notifications = true;
@@ -106,9 +106,10 @@ impl Telemetry {
     /// Sets the maximum number of names of tools, of prompts and of custom methods in metrics and span names. Default: 1,000 of
     /// each kind. Further names are replaced by `_other`.
     ///
-    /// On a server, a name is known after a request with this name had a result. On a client, the result must also not be an
-    /// error of the tool, because some servers report an unknown tool in this way. Before that, the name is only in the attribute
-    /// `gen_ai.tool.name` or `gen_ai.prompt.name` of the span. At most 100 different error codes are recorded in metrics.
+    /// On a server, a name is known after a request with this name has had a result. On a client, the result must also not be a
+    /// tool error, because some servers report an unknown tool as a tool error. Before a name is known, it is only in the
+    /// attribute `gen_ai.tool.name` or `gen_ai.prompt.name` of the span. At most 100 different error codes are recorded in
+    /// metrics.
     #[must_use]
     pub fn with_max_names(mut self, names: usize) -> Self {
         self.names = Names::new(names);

@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 use std::fmt;
 
-/// An error of any module of this crate or of another crate, so that `main` can use `?` for all of them.
+/// An error of any module of this crate or of another crate, so that `main` can use `?` for all errors.
 ///
 /// If `main` returns an error, the standard library prints it with `Debug`. For this type, `Debug` prints the text of the error
 /// and the texts of its sources, for example `cannot listen on 127.0.0.1:80: permission denied`. Every error converts to this
@@ -22,7 +22,7 @@ use std::fmt;
 pub struct Error(Box<dyn StdError + Send + Sync>);
 
 impl Error {
-    /// Returns the error that was converted, if it has this type.
+    /// Returns the converted error, if it has this type.
     pub fn downcast_ref<E: StdError + 'static>(&self) -> Option<&E> {
         self.0.downcast_ref()
     }
@@ -34,14 +34,15 @@ impl<E: StdError + Send + Sync + 'static> From<E> for Error {
     }
 }
 
-/// The text of the error, without its sources.
+/// Writes the text of the error, without its sources.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-/// The text of the error, followed by the texts of its sources unless the text already contains them.
+/// Writes the text of the error, followed by the texts of its sources. Leaves out texts of sources that the text of the error
+/// already contains.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = self.0.to_string();

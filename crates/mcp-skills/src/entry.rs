@@ -15,10 +15,10 @@ use crate::{MAX_BYTES, MAX_FILES, SkillError, SkillErrorKind};
 const MAX_URI_BYTES: usize = 2 << 10;
 /// Maximum number of characters of a description, as in Agent Skills.
 const MAX_DESCRIPTION: usize = 1_024;
-/// Maximum number of paths that an error names.
+/// Maximum number of paths that an error message contains.
 const MAX_SHOWN_PATHS: usize = 5;
 
-/// The file with the instructions.
+/// The name of the file with the instructions.
 pub(crate) const INSTRUCTIONS: &str = "SKILL.md";
 
 /// A skill as a server lists it.
@@ -27,7 +27,7 @@ pub(crate) const INSTRUCTIONS: &str = "SKILL.md";
 pub struct SkillEntry {
     /// The URI of the `SKILL.md`.
     pub uri: String,
-    /// The frontmatter of the `SKILL.md`.
+    /// The frontmatter of the `SKILL.md`, as JSON.
     pub frontmatter: JsonObject,
     /// The files of the skill.
     pub resources: Manifest,
@@ -37,9 +37,9 @@ pub struct SkillEntry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Manifest {
-    /// Every file of the skill, including the `SKILL.md`.
+    /// The skill has these files. The list includes the `SKILL.md`.
     Files(Vec<FileEntry>),
-    /// The server generates the files, so they have no digests. In JSON: `"dynamic"`.
+    /// The server generates the files of the skill, so they have no digests. In JSON: `"dynamic"`.
     Dynamic,
 }
 
@@ -47,9 +47,9 @@ pub enum Manifest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct FileEntry {
-    /// The URI.
+    /// The URI of the file.
     pub uri: String,
-    /// The SHA-256 of the content, as `sha256:` and 64 lowercase hexadecimal digits.
+    /// The SHA-256 hash of the content, as `sha256:` and 64 lowercase hexadecimal digits.
     pub digest: String,
     /// The length of the content, in bytes.
     pub size: u64,
@@ -80,7 +80,7 @@ impl<'de> Deserialize<'de> for Manifest {
 }
 
 impl FileEntry {
-    /// Creates the entry of a file.
+    /// Creates the entry of a file with this content.
     pub fn of(uri: impl Into<String>, content: &[u8]) -> Self {
         Self {
             uri: uri.into(),
@@ -90,7 +90,7 @@ impl FileEntry {
     }
 }
 
-/// Returns the digest of content, in the form that entries have.
+/// Returns the digest of `content`, in the format of [`FileEntry::digest`].
 pub(crate) fn digest(content: &[u8]) -> String {
     format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(content)))
 }
@@ -108,8 +108,9 @@ impl SkillEntry {
         description.and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Returns a digest of the URI, the frontmatter and the list of files. A host stores it with the user's approval, and asks
-    /// again if it differs. Returns `None` for a dynamic skill, because an approval cannot be bound to its content.
+    /// Returns a digest of the URI, the frontmatter and the list of files. A host stores this digest with the user's approval,
+    /// and asks the user again if the digest differs. Returns `None` for a dynamic skill, because an approval cannot be bound to
+    /// its content.
     pub fn fingerprint(&self) -> Option<String> {
         let Manifest::Files(files) = &self.resources else {
             return None;
@@ -134,8 +135,8 @@ impl SkillEntry {
         }
     }
 
-    /// Returns the paths of the files, relative to the folder of the `SKILL.md`, as they are written in the URIs; none for a dynamic
-    /// skill.
+    /// Returns the paths of the files, relative to the folder of the `SKILL.md`, in the spelling of the URIs. A dynamic skill has
+    /// no paths.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         let files = match &self.resources {
             Manifest::Files(files) => &files[..],
@@ -146,10 +147,10 @@ impl SkillEntry {
         paths.filter_map(|path| path?.strip_prefix('/'))
     }
 
-    /// Returns the URI of a file, for a path as in [`paths`](Self::paths).
+    /// Returns the URI of a file. `path` has the form of [`paths`](Self::paths).
     ///
     /// # Errors
-    /// The skill has no such file. A dynamic skill has each plain path.
+    /// The skill has no file with this path. For a dynamic skill, every plain path is accepted.
     pub fn file_uri(&self, path: &str) -> Result<String, SkillError> {
         let is_file = match &self.resources {
             Manifest::Files(_) => self.paths().any(|known| known == path),
@@ -163,7 +164,7 @@ impl SkillEntry {
         let problem = match known.is_empty() {
             true => format!("{path:?} is not a path inside the skill"),
             false => format!(
-                "the file {path:?} is not in its list; use a path as in the list, such as {}",
+                "the file {path:?} is not in the entry of the skill; use one of its paths, such as {}",
                 known.join(", ")
             ),
         };
@@ -174,10 +175,10 @@ impl SkillEntry {
         ))
     }
 
-    /// Checks the rules of the specification for an entry.
+    /// Checks that an entry follows the rules of the specification.
     ///
     /// # Errors
-    /// The first problem.
+    /// The first problem that was found.
     #[doc(hidden)]
     pub fn check(&self) -> Result<(), SkillError> {
         self.check_uri()?;
@@ -199,7 +200,7 @@ impl SkillEntry {
         self.check_files()
     }
 
-    /// Checks the URI, of which no part may look like the URI of another skill.
+    /// Checks the URI of a skill. No part of it may look like the URI of another skill.
     fn check_uri(&self) -> Result<(), SkillError> {
         let start: String = self.uri.chars().take(80).collect();
         let refuse = |problem: String| Err(SkillError::new(SkillErrorKind::Entry, start, problem));
@@ -262,7 +263,8 @@ impl SkillEntry {
     }
 }
 
-/// Returns whether each segment of a path of a URI is a plain name: not empty, `.` or `..`, and without delimiters.
+/// Returns whether each segment of a path in a URI is a plain name. A plain name is not empty, not `.` or `..`, and has no
+/// delimiters.
 fn is_plain_path(path: &str) -> bool {
     let is_plain = |segment: &str| {
         let segment = segment.to_ascii_lowercase().replace("%2e", ".");
@@ -273,7 +275,8 @@ fn is_plain_path(path: &str) -> bool {
     path.split('/').all(is_plain)
 }
 
-/// Checks the name of a skill: 1 to 64 lowercase letters, digits and single hyphens inside.
+/// Checks the name of a skill. It must have 1 to 64 lowercase letters, digits and hyphens. A hyphen must not be at the beginning,
+/// at the end or next to another hyphen.
 pub(crate) fn check_name(name: &str) -> Result<(), String> {
     let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let is_sound = (1..=64).contains(&name.len())
@@ -299,12 +302,12 @@ pub(crate) fn check_size(sizes: impl Iterator<Item = u64>) -> Result<(), String>
     }
     if files > MAX_FILES {
         return Err(format!(
-            "the skill has {files} files, and at most {MAX_FILES} are allowed"
+            "the skill has {files} files; the limit is {MAX_FILES}"
         ));
     }
     match bytes > MAX_BYTES {
         true => Err(format!(
-            "the files have {bytes} bytes, and at most {MAX_BYTES} are allowed"
+            "the files have {bytes} bytes in total; the limit is {MAX_BYTES}"
         )),
         false => Ok(()),
     }

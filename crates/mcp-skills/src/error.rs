@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SkillErrorKind {
-    /// The name, or the last segment of its path, does not follow the rules of Agent Skills.
+    /// The name of the skill, or the last segment of its path, does not follow the rules of Agent Skills.
     Name,
     /// `SKILL.md` is missing, or its frontmatter cannot be read or lacks a required field.
     Frontmatter,
@@ -14,11 +14,11 @@ pub enum SkillErrorKind {
     TooLarge,
     /// A file cannot be read from the disk, or is a symbolic link.
     File,
-    /// The entry of the server is malformed: its URIs, digests or sizes.
+    /// The entry that the server has sent is malformed: its URIs, digests or sizes.
     Entry,
     /// The content of a file differs from its entry in digest, size or frontmatter.
     Mismatch,
-    /// The file does not belong to the skill.
+    /// The file is not in the entry of the skill.
     Unlisted,
     /// The skill has no digests, and the client does not accept such skills.
     Dynamic,
@@ -28,7 +28,7 @@ pub enum SkillErrorKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillError {
     kind: SkillErrorKind,
-    /// The URI or path of the skill or file.
+    /// The URI or path of the skill or file with the error.
     item: String,
     problem: String,
 }
@@ -52,7 +52,7 @@ impl SkillError {
         self.kind
     }
 
-    /// Returns the URI or path of the skill or file that the error is about.
+    /// Returns the URI or path of the skill or file with the error.
     pub fn item(&self) -> &str {
         &self.item
     }

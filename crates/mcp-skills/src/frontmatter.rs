@@ -1,7 +1,7 @@
-//! The YAML at the beginning of a `SKILL.md`, as JSON.
+//! Reads the YAML at the beginning of a `SKILL.md` as JSON.
 //!
-//! Anchors, aliases, tags and repeated keys are rejected. An alias can multiply the size of a document, and readers differ in
-//! which value of a repeated key they use.
+//! Anchors, aliases, tags and repeated keys are rejected. An alias can multiply the size of a document, and different parsers use
+//! different values of a repeated key.
 
 use mcp_types::JsonObject;
 use saphyr_parser::{Event, Parser, ScalarStyle};
@@ -16,7 +16,7 @@ const MAX_BYTES: usize = 64 << 10;
 /// Returns the frontmatter of a `SKILL.md`, and the text after it.
 ///
 /// # Errors
-/// The frontmatter is malformed; the text names the problem.
+/// The frontmatter is malformed. The error text names the problem.
 pub(crate) fn split(text: &str) -> Result<(JsonObject, &str), String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = text.split_inclusive('\n');
@@ -77,7 +77,9 @@ fn parse(yaml: &str) -> Result<JsonObject, String> {
             Event::Scalar(text, style, ..) => match open.last_mut() {
                 Some(Open::Mapping(all, key @ None)) => {
                     if all.contains_key(&*text) {
-                        return refuse(&format!("the key {text:?} is repeated"));
+                        return refuse(&format!(
+                            "the key {text:?} is repeated; remove one of the two"
+                        ));
                     }
                     *key = Some(text.into_owned());
                     None
@@ -115,7 +117,7 @@ fn parse(yaml: &str) -> Result<JsonObject, String> {
     }
 }
 
-/// Returns the value of a scalar by the core schema of YAML 1.2.
+/// Returns the value of a scalar according to the core schema of YAML 1.2.
 pub fn scalar(text: &str, style: ScalarStyle) -> Value {
     if style != ScalarStyle::Plain {
         return Value::String(text.to_owned());
@@ -153,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frontmatter_is_json_by_the_core_schema() {
+    fn frontmatter_is_converted_to_json_by_the_core_schema() {
         let text = "---\r\nname: review\r\ndescription: \"Says: hi\"\nversion: 1.0\ncount: 0x10\nno: no\nempty:\n\
                     yes: true\nlist: [a, 'b', 3]\nmetadata:\n  deep:\n    - x: 1\ntext: |\n  two\n  lines\n---\nBody\n---\n";
         let (frontmatter, body) = split(text).unwrap();
@@ -166,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn yaml_that_readers_understand_differently_is_rejected() {
+    fn yaml_that_parsers_interpret_differently_is_rejected() {
         for (yaml, problem) in [
             ("a: &x 1", "anchors"),
             ("a: &x [1]\nb: *x", "anchors"),

@@ -1,36 +1,36 @@
-//! Errors of opening a store.
+//! Errors when a store is opened.
 
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 use redb::{DatabaseError, StorageError};
 
-/// The reason why a store cannot be opened, with its path.
+/// The reason why a store cannot be opened. Each reason contains the path of the file.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// A process, possibly this process, has the file open.
+    /// Another process, or another store in this process, has the file open.
     InUse {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
     },
     /// The file is not a store of this crate, or is damaged.
     NotAStore {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// A description of the problem.
         reason: String,
     },
     /// The file was written by a later version of this crate.
     Newer {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// The format of the file; this version reads format 1.
+        /// The format of the file. This version of the crate reads format 1.
         format: u64,
     },
     /// The file cannot be read or written, or the thread cannot be started.
     Io {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The cause.
         source: io::Error,

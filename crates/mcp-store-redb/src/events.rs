@@ -1,4 +1,4 @@
-//! Events of HTTP streams in the file.
+//! Stores events of HTTP streams in the file.
 
 use std::fmt;
 use std::future::ready;
@@ -16,14 +16,14 @@ use crate::thread::StoreThread;
 
 /// An [`EventStore`] in the file of a [`RedbStore`](crate::RedbStore).
 ///
-/// An event is sent to its client after the event is synced to disk. A client can therefore always resume after its last event,
-/// also after a restart. Events that arrive while the file is synced share the next transaction. If an event cannot be stored,
-/// the failure is logged, and the client still receives the event. A later replay that would include this event returns
-/// [`Replay::Gone`].
+/// The server sends an event to its client after the event is synced to disk. A client can therefore always resume after its last
+/// event, even after a restart of the server. Events that arrive while the file is being synced share the next transaction. If an
+/// event cannot be stored, the failure is logged, and the client still receives the event. A later replay that would include this
+/// event returns [`Replay::Gone`].
 ///
-/// When a session exceeds its limit, or the file exceeds the limit of all events, the session that appends an event loses its own
-/// oldest events. It never loses events of another session. After a restart, the limits count only the new events of a session;
-/// its earlier events expire.
+/// If a session would exceed its limit, or the file would exceed the limit of all events, the session that appends an event loses
+/// its own oldest events. Other sessions lose no events. After a restart, the limit of a session counts only its new events. Its
+/// earlier events are kept until they expire.
 ///
 /// The limits are part of [`RedbOptions`](crate::RedbOptions).
 #[derive(Clone)]
@@ -36,7 +36,7 @@ impl RedbEventStore {
         Self { thread }
     }
 
-    /// Queues a removal. If the queue is full, the events expire instead.
+    /// Queues the removal of events. If the queue is full, the events expire instead.
     fn remove(&self, job: EventJob) {
         if !self.thread.push_event(job) {
             tracing::debug!("stored events were left to expire, because the store is too slow");
@@ -85,7 +85,7 @@ impl EventStore for RedbEventStore {
         })
     }
 
-    /// Returns `true`: events outlive the process.
+    /// Returns `true`, because events outlive the process.
     fn is_shared(&self) -> bool {
         true
     }

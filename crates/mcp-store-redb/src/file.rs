@@ -25,7 +25,7 @@ const OTHER_CONTENTS: &str = "it is a redb database with other contents";
 pub(crate) struct StoreFile {
     path: PathBuf,
     options: RedbOptions,
-    /// The database; `None` after a failure. A failed database accepts no further operations, so the file is opened again.
+    /// The database; `None` after a failure. A failed database accepts no further operations, so the file must be opened again.
     database: Option<Database>,
 }
 
@@ -52,7 +52,7 @@ impl StoreFile {
         Ok(self.database.insert(opened))
     }
 
-    /// Opens the file. Does not change a file that is not a store.
+    /// Opens the file. If the file is not a store, does not change it.
     fn attach(&self) -> Result<Database, OpenError> {
         let path = &self.path;
         let not_a_store = |reason: &str| OpenError::not_a_store(path, reason);
@@ -101,8 +101,8 @@ impl StoreFile {
         Ok(database)
     }
 
-    /// Returns an error if the file has tables of another program. Does not change the file; opening it for writing would. If the
-    /// last program did not close the file, the file must be repaired first, so it is checked later.
+    /// Returns an error if the file has tables of another program. Opening a file for writing would change it, so the file is
+    /// only read. If the last program did not close the file, it must be repaired first; it is then checked after the repair.
     fn check_unchanged(&self, builder: &Builder) -> Result<(), OpenError> {
         let Ok(database) = builder.open_read_only(&self.path) else {
             return Ok(());
@@ -129,7 +129,7 @@ impl StoreFile {
         }
     }
 
-    /// Syncs the directory, so that a new file survives a crash.
+    /// Syncs the directory, so that a new file is not lost in a crash.
     #[cfg(unix)]
     fn sync_directory(&self) -> std::io::Result<()> {
         let folder = self
@@ -146,7 +146,7 @@ impl StoreFile {
         Ok(())
     }
 
-    /// Applies all writes in order, in one transaction.
+    /// Applies all writes in one transaction, in their order.
     pub(crate) fn write(
         &mut self,
         writes: &[Write],
@@ -160,7 +160,7 @@ impl StoreFile {
         })
     }
 
-    /// Returns the key of the file for the state of calls. If the file has no key, stores a random key.
+    /// Returns the key in the file that encrypts the state of calls. If the file has no key, stores a random key.
     #[cfg(feature = "server")]
     pub(crate) fn state_key(&mut self) -> Result<[u8; 32], OpenError> {
         let mut fresh = [0; 32];
@@ -170,8 +170,8 @@ impl StoreFile {
         key.map_err(|error| OpenError::io(&self.path, std::io::Error::other(error.to_string())))
     }
 
-    /// Runs a transaction. `work` returns its result, and whether it has changed anything. If `work` has changed nothing, nothing
-    /// is written to the disk.
+    /// Runs a transaction. `work` returns its result, and whether it has changed anything. Without a change, nothing is written
+    /// to the disk.
     pub(crate) fn change<T>(
         &mut self,
         work: impl FnOnce(&WriteTransaction, RedbOptions) -> Result<(T, bool), DatabaseError>,
@@ -189,8 +189,7 @@ impl StoreFile {
         })
     }
 
-    /// Reads the matching tasks. Unreadable records are left out, except in a query for a single
-    /// task.
+    /// Reads the tasks that match the query. Leaves out unreadable records, except in a query for a single task.
     pub(crate) fn read(&mut self, query: &Query) -> Result<Vec<Task>, TaskStoreError> {
         let found = self.with(|database| {
             let transaction = database.begin_read()?;
@@ -241,7 +240,7 @@ fn is_database(file: &mut File) -> std::io::Result<bool> {
     Ok(start == MAGIC)
 }
 
-/// Makes the file readable only by its owner, even if it existed with another mode.
+/// Makes the file readable only by its owner, even if the file already existed with another mode.
 #[cfg(unix)]
 fn restrict_permissions(file: &File) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -253,7 +252,7 @@ fn restrict_permissions(file: &File) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Returns the format of a database: `None` if it is empty, zero if it is not a store.
+/// Returns the format of a database: `None` if the database is empty, and zero if it is not a store.
 fn format(database: &impl ReadableDatabase) -> Result<Option<u64>, DatabaseError> {
     let transaction = database.begin_read()?;
     let mut names = transaction

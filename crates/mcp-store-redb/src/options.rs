@@ -65,8 +65,8 @@ impl RedbOptions {
         self
     }
 
-    /// Sets the maximum total size of all tasks in bytes. The file is somewhat larger and does
-    /// not shrink; free space in it is reused. Default: 64 MiB.
+    /// Sets the maximum total size of all tasks in bytes. The file is somewhat larger. It does not shrink, but its free space is
+    /// reused. Default: 64 MiB.
     #[must_use]
     pub fn with_max_task_bytes(mut self, bytes: usize) -> Self {
         self.max_task_bytes = bytes;
@@ -89,7 +89,7 @@ impl RedbOptions {
         self
     }
 
-    /// Sets how long an event is kept. Default: 5 minutes.
+    /// Sets the time for which an event is kept. Default: 5 minutes.
     #[cfg(feature = "http")]
     #[must_use]
     pub fn with_event_retention(mut self, retention: Duration) -> Self {
@@ -97,7 +97,8 @@ impl RedbOptions {
         self
     }
 
-    /// Sets the maximum size of the events of one session in bytes, with about 160 bytes for each event. Default: 10 MiB.
+    /// Sets the maximum size of the events of one session in bytes. The size includes about 160 bytes for each event. Default: 10
+    /// MiB.
     #[cfg(feature = "http")]
     #[must_use]
     pub fn with_max_session_event_bytes(mut self, bytes: usize) -> Self {

@@ -1,12 +1,12 @@
-//! The stores that one server keeps in a file.
+//! Makes one server keep its stores in a file.
 
 use crate::RedbStore;
 
 /// Settings whose state can be kept in a [`RedbStore`]: `ServerBuilder` of `mcp-server` (feature `server`) and `ServerOptions` of
 /// `mcp-transport-http` (feature `http`).
 pub trait Persist: sealed::Sealed + Sized {
-    /// Keeps the state in this file. A `ServerBuilder` keeps its tasks and state keys there, `ServerOptions` their sessions and
-    /// events.
+    /// Keeps the state in this file. For a `ServerBuilder`, the file contains the tasks and the state keys. For `ServerOptions`,
+    /// it contains the sessions and the events.
     #[must_use]
     fn persist(self, store: &RedbStore) -> Self;
 }

@@ -1,4 +1,4 @@
-//! Sessions of HTTP endpoints in the file.
+//! Stores sessions of HTTP endpoints in the file.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::thread::StoreThread;
 
 /// A [`SessionStore`] in the file of a [`RedbStore`](crate::RedbStore). Sessions survive a restart of the process.
 ///
-/// An operation completes after its change is synced to disk. A renewal that does not change the expiry writes nothing.
+/// An operation completes after its change is synced to disk. If a renewal does not change the expiry, nothing is written.
 #[derive(Clone)]
 pub struct RedbSessionStore {
     thread: Arc<StoreThread>,

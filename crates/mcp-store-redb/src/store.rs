@@ -1,4 +1,4 @@
-//! The file that the stores share.
+//! Opens the file that all stores share.
 
 use std::fmt;
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::file::StoreFile;
 use crate::thread::StoreThread;
 use crate::{OpenError, RedbOptions, RedbTaskStore};
 
-/// A database file, from which the stores are made. Cloning returns another handle to the same file.
+/// A database file. The stores of a server are created from it. Cloning returns another handle to the same file.
 ///
 /// One thread does the work, so that callers do not block an executor. Concurrent changes share a transaction. After a failure,
 /// for example a full disk, the next operation opens the file again.
@@ -23,9 +23,9 @@ pub struct RedbStore {
 }
 
 impl RedbStore {
-    /// Opens or creates the file, with the limits of [`RedbOptions::new`]. After a crash the whole file is read and repaired.
+    /// Opens or creates the file, with the limits of [`RedbOptions::new`]. After a crash, reads and repairs the whole file.
     ///
-    /// Blocks the thread: call it before the server starts.
+    /// Blocks the thread, so call it before the server starts.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -33,8 +33,8 @@ impl RedbStore {
         Self::open_with(path, RedbOptions::new())
     }
 
-    /// Like [`open`](Self::open), with other limits. If the file already exceeds them, its contents are kept until they expire, and
-    /// new tasks, sessions and events are rejected.
+    /// Opens or creates the file like [`open`](Self::open), but with custom limits. If the file already exceeds the limits, its
+    /// contents are kept until they expire, and new tasks, sessions and events are rejected.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -71,7 +71,7 @@ impl RedbStore {
         crate::RedbEventStore::new(Arc::clone(&self.thread))
     }
 
-    /// Returns the state keys of the file, which are random and were created with the file. Pass them to
+    /// Returns the state keys of the file. They are random, and were created with the file. Pass them to
     /// [`ServerBuilder::state_keys`](mcp_server::ServerBuilder::state_keys), so that the state of calls and the cursors of lists
     /// are valid after a restart.
     #[cfg(feature = "server")]

@@ -1,4 +1,4 @@
-//! The public task store.
+//! Stores tasks in the file.
 
 use std::sync::Arc;
 
@@ -8,7 +8,8 @@ use mcp_protocol::{BoxFuture, Principal};
 use crate::job::{Job, Query, Reply, TaskRow, Write};
 use crate::thread::StoreThread;
 
-/// A [`TaskStore`] in the file of a [`RedbStore`](crate::RedbStore). A completed operation is on the disk.
+/// A [`TaskStore`] in the file of a [`RedbStore`](crate::RedbStore). When an operation completes, its change has been synced to
+/// the disk.
 #[derive(Debug, Clone)]
 pub struct RedbTaskStore {
     thread: Arc<StoreThread>,

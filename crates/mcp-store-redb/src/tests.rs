@@ -1,4 +1,4 @@
-//! Tests of the internals.
+//! Tests of the internal parts of the store.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::job::{Query, TaskRow, Write};
 use crate::tables::meta::{DatabaseError, META};
 use crate::{OpenError, RedbOptions, RedbStore};
 
-/// A file that is removed after the test.
+/// The path of a file that is removed after the test.
 struct TempFile(PathBuf);
 
 impl TempFile {

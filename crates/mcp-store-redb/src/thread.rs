@@ -13,15 +13,15 @@ use crate::job::Job;
 use crate::job::event::{EventJob, EventQueue};
 use crate::{OpenError, RedbOptions};
 
-/// Maximum number of operations per transaction.
+/// Maximum number of operations in a transaction.
 const BATCH: usize = 64;
 
-/// The thread that owns the file, and the queue of its operations. Dropping it waits for running
-/// operations and closes the file.
+/// The thread that owns the file, and the queue of its operations. Dropping this value waits for running operations and closes
+/// the file.
 #[derive(Debug)]
 pub(crate) struct StoreThread {
     path: PathBuf,
-    /// `None` while the store is being dropped.
+    /// The queue of operations; `None` while the store is being dropped.
     jobs: Option<mpsc::Sender<Job>>,
     thread: Option<JoinHandle<()>>,
     #[cfg(feature = "http")]
@@ -60,8 +60,7 @@ impl StoreThread {
         &self.path
     }
 
-    /// Sends an operation to the thread, and waits for its result. Returns a message for the operator
-    /// if the thread has ended.
+    /// Sends an operation to the thread, and waits for its result. If the thread has ended, returns a message for the operator.
     pub(crate) async fn send<T>(
         &self,
         job: impl FnOnce(oneshot::Sender<T>) -> Job,
@@ -78,7 +77,7 @@ impl StoreThread {
         &self.events
     }
 
-    /// Queues a change of the events without waiting. Returns `false` if the queue is full.
+    /// Queues a change of events without waiting. Returns `false` if the queue is full.
     #[cfg(feature = "http")]
     pub(crate) fn push_event(&self, job: EventJob) -> bool {
         let pushed = self.events.push(job);
@@ -92,7 +91,7 @@ impl StoreThread {
     }
 }
 
-/// Returns the message for the operator if the thread of this file has ended.
+/// Returns the message for the operator that the thread of this file has ended.
 pub(crate) fn ended(path: &Path) -> String {
     let path = path.display();
     format!("{path}: the thread of the store has ended unexpectedly; restart the process")
@@ -116,7 +115,7 @@ struct Worker {
 }
 
 impl Worker {
-    /// Runs jobs until the store is dropped.
+    /// Runs operations until the store is dropped.
     fn serve(mut self, mut jobs: mpsc::Receiver<Job>) {
         let mut batch = Vec::with_capacity(BATCH);
         while jobs.blocking_recv_many(&mut batch, BATCH) > 0 {
@@ -170,7 +169,8 @@ impl Worker {
     }
 }
 
-/// Sends each result to its caller. After an error, sends the error to all callers. A caller may no longer wait.
+/// Sends each result to its caller. If the transaction has failed, sends the error to all callers. Ignores callers that no longer
+/// wait.
 fn answer<T, E>(
     replies: Vec<oneshot::Sender<Result<T, E>>>,
     done: Result<Vec<Result<T, E>>, impl Fn() -> E>,
@@ -201,7 +201,7 @@ mod http {
     use crate::tables::meta::{DatabaseError, reason};
     use crate::tables::sessions::SessionTables;
 
-    /// Runs operations in one transaction. Nothing is written to the disk if nothing changes.
+    /// Runs operations on sessions in one transaction. If no operation changes anything, nothing is written to the disk.
     pub(super) fn change_sessions(file: &mut StoreFile, jobs: Vec<SessionJob>) {
         let (operations, replies): (Vec<_>, Vec<_>) = jobs.into_iter().unzip();
         let done = file.change(|transaction, options| {
@@ -215,7 +215,7 @@ mod http {
         super::answer(replies, done);
     }
 
-    /// Runs the queued operations in one transaction, and notifies the caller of each append whether its event is stored.
+    /// Runs the queued operations on events in one transaction. Notifies the caller of each append whether the event is stored.
     pub(super) fn change_events(file: &mut StoreFile, queue: &EventQueue) {
         let (jobs, bytes) = queue.take();
         if jobs.is_empty() {

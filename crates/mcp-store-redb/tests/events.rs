@@ -79,7 +79,7 @@ async fn assert_gone(store: &RedbEventStore, key: StreamKey, after: u64) {
 }
 
 #[tokio::test]
-async fn the_store_fulfils_the_contract_of_its_trait() {
+async fn the_store_fulfils_the_contract_of_event_stores() {
     let file = TempFile::new("contract");
     let store = file.open(RedbOptions::new().with_max_session_event_bytes(400 * 512));
     event_store_contract(&store).await.unwrap();

@@ -58,7 +58,7 @@ fn lease(number: u8) -> SessionLease {
 }
 
 #[tokio::test]
-async fn the_store_fulfils_the_contract_of_its_trait() {
+async fn the_store_fulfils_the_contract_of_session_stores() {
     let folder = TempFolder::new("contract");
     let options = RedbOptions::new()
         .with_max_sessions(20)

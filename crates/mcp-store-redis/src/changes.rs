@@ -1,4 +1,4 @@
-//! Change notifications for all processes of a server.
+//! Sends change notifications to all processes of a server.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,9 +17,9 @@ use crate::connection::{Connection, Connector};
 const MAX_QUEUED: usize = 1_024;
 /// Number of changes that Redis keeps for processes whose connection was lost.
 const MAX_KEPT: usize = 1_000;
-/// Maximum time that one command waits for changes.
+/// Maximum time for which one Redis command waits for changes.
 const WAIT: Duration = Duration::from_secs(10);
-/// Pause before another attempt to reach Redis.
+/// Pause before the next attempt to reach Redis.
 const RETRY: Duration = Duration::from_millis(200);
 
 /// A [`ChangeBus`] in Redis, from [`RedisStore::change_bus`](crate::RedisStore::change_bus). Cloning returns another handle to the same bus.
@@ -37,8 +37,8 @@ const RETRY: Duration = Duration::from_millis(200);
 /// # }
 /// ```
 ///
-/// Redis keeps the latest 1,000 changes, and a process that was disconnected receives the changes that it has missed. If it has
-/// missed more than 1,000, the lists of tools, prompts and resources count as changed.
+/// Redis keeps the latest 1,000 changes, and a process that was disconnected receives the changes that it has missed. If the
+/// process has missed more than 1,000 changes, it treats the lists of tools, prompts and resources as changed.
 #[derive(Clone)]
 pub struct RedisChangeBus {
     changes: mpsc::Sender<Change>,
@@ -58,8 +58,8 @@ impl RedisChangeBus {
         }
     }
 
-    /// Starts a task that calls `deliver` with each change that any process publishes from now on. The returned handle can end
-    /// the task.
+    /// Starts a task that calls `deliver` with each change that any process publishes after this call. The returned handle can
+    /// end the task.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -74,8 +74,8 @@ impl RedisChangeBus {
 }
 
 impl ChangeBus for RedisChangeBus {
-    /// Publishes a change. It is dropped, with an error in the log, if 1,024 other changes wait for Redis, or if Redis cannot be
-    /// reached.
+    /// Publishes a change. If 1,024 other changes wait for Redis, or if Redis cannot be reached, drops the change and logs an
+    /// error.
     fn publish(&self, change: Change) {
         if self.changes.try_send(change).is_err() {
             tracing::error!("a change was not published: {MAX_QUEUED} others wait for Redis");
@@ -107,7 +107,8 @@ async fn publish(mut connection: Connection, key: Arc<str>, mut changes: mpsc::R
     }
 }
 
-/// Writes a change as text. A change for one user is written as `for`, the length of the user's key in bytes, the key, and the change.
+/// Writes a change as text. A change for one user is `for`, the length of the user's key in bytes, the key, and the text of the
+/// change.
 fn text_of(change: &Change) -> Option<String> {
     Some(match change {
         Change::Tools => "tools".to_owned(),
@@ -130,7 +131,7 @@ fn parse(text: &str) -> Option<Change> {
     parse_change(text)
 }
 
-/// Reads a change that is not restricted to one user.
+/// Reads a change that is for all users.
 fn parse_change(text: &str) -> Option<Change> {
     Some(match text {
         "tools" => Change::Tools,
@@ -140,7 +141,7 @@ fn parse_change(text: &str) -> Option<Change> {
     })
 }
 
-/// The receiver of the changes of all processes.
+/// Receives the changes of all processes.
 struct Receiver {
     connector: Connector,
     key: Arc<str>,
@@ -158,7 +159,7 @@ impl Receiver {
         }
     }
 
-    /// Receives changes with a separate connection, until the connection is lost.
+    /// Receives changes on a separate connection, until the connection is lost.
     async fn receive(&mut self, deliver: &(impl Fn(&Change) + Sync)) -> RedisResult<()> {
         let mut connection = self.connector.open(WAIT * 2).await?;
         if self.last.is_none() {
@@ -200,7 +201,8 @@ impl Receiver {
         Ok(newest.map_or_else(|| "0-0".to_owned(), |entry| entry.id))
     }
 
-    /// Returns whether the last received change, or the change after it, is no longer stored.
+    /// Returns whether the process may have missed changes: the last change that it has received is no longer stored. In this
+    /// case, continues with the oldest stored change.
     async fn is_gap(&mut self, connection: &mut Connection) -> RedisResult<bool> {
         let Some(last) = self.last.clone().filter(|last| last != "0-0") else {
             return Ok(false);

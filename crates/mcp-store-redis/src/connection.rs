@@ -1,4 +1,4 @@
-//! Connections to one Redis, to the master that Sentinel names, or to a cluster.
+//! Connections to a single Redis server, to the master that Sentinel names, or to a cluster.
 
 use redis::aio::ConnectionLike;
 #[cfg(feature = "changes")]
@@ -11,18 +11,18 @@ use crate::RedisOptions;
 use crate::options::Topology;
 use crate::reopened::{ReopenedConnection, Source};
 
-/// A connection that is opened again after it was lost. Cloning returns another handle to it.
+/// A connection that is opened again after it was lost. Cloning returns another handle to the same connection.
 #[derive(Clone)]
 pub(crate) enum Connection {
     Reopened(ReopenedConnection),
-    /// A connection that is not opened again.
+    /// A connection that is not opened again after it was lost.
     #[cfg(feature = "changes")]
     Once(MultiplexedConnection),
     #[cfg(feature = "cluster")]
     Cluster(ClusterConnection),
 }
 
-/// Opens further connections to the same Redis.
+/// Opens additional connections to the same Redis.
 #[derive(Clone)]
 #[cfg_attr(
     not(feature = "changes"),
@@ -70,7 +70,7 @@ pub(crate) async fn connect(
 
 #[cfg(feature = "changes")]
 impl Connector {
-    /// Opens a connection for commands that block, with this response timeout.
+    /// Opens a connection for commands that block. `response_timeout` is the timeout of its responses.
     pub(crate) async fn open(&self, timeout: std::time::Duration) -> RedisResult<Connection> {
         match self {
             Self::Reopened(connection) => {
@@ -87,7 +87,7 @@ impl Connector {
 }
 
 impl Connection {
-    /// Returns whether the commands of one pipeline must have keys with the same hash tag.
+    /// Returns whether Redis is a cluster. The commands of one pipeline must then have keys with the same hash tag.
     pub(crate) fn is_cluster(&self) -> bool {
         #[cfg(feature = "cluster")]
         return matches!(self, Self::Cluster(_));

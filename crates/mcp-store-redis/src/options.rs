@@ -3,20 +3,20 @@
 use std::fmt;
 use std::time::Duration;
 
-/// The kind of Redis that a URL belongs to.
+/// The kind of Redis installation that the URL belongs to.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Topology {
     Single,
     /// The URLs of the Sentinels.
     #[cfg(feature = "sentinel")]
     Sentinel(Vec<String>),
-    /// The URLs of further nodes.
+    /// The URLs of additional nodes.
     #[cfg(feature = "cluster")]
     Cluster(Vec<String>),
 }
 
 impl fmt::Debug for Topology {
-    /// Writes no URLs, because they may contain passwords.
+    /// Writes the settings without URLs, because URLs may contain passwords.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Single => "Single",
@@ -38,7 +38,7 @@ pub struct RedisOptions {
 }
 
 impl RedisOptions {
-    /// Returns the defaults.
+    /// Creates the default settings.
     pub fn new() -> Self {
         Self {
             topology: Topology::Single,
@@ -48,7 +48,7 @@ impl RedisOptions {
         }
     }
 
-    /// Sets the text before all keys; default `mcp:`. Servers that share their sessions need the same prefix; other servers that
+    /// Sets the prefix of all keys. Default: `mcp:`. Processes that share their sessions need the same prefix. Other servers that
     /// use the same Redis need a different prefix.
     #[must_use]
     pub fn with_prefix(mut self, prefix: impl Into<String>) -> Self {
@@ -56,11 +56,12 @@ impl RedisOptions {
         self
     }
 
-    /// Sets the URLs of Sentinel processes, such as `redis://10.0.0.1:26379`. The URL of Redis then has the name of the master instead of a
-    /// host, with the user, password and database of the master: `redis://:PASSWORD@mymaster/0`.
+    /// Sets the URLs of Sentinel processes, such as `redis://10.0.0.1:26379`. The URL of Redis must then have the name of the
+    /// master instead of a host, and the user, password and database of the master: `redis://:PASSWORD@mymaster/0`.
     ///
-    /// After a failover, operations fail until the Sentinels name the new master. Changes that the old master has not replicated are
-    /// lost; its settings `min-replicas-to-write` and `min-replicas-max-lag` limit them to a few seconds.
+    /// After a failover, operations fail until the Sentinels name the new master. Changes that the old master has not replicated
+    /// are lost. The Redis settings `min-replicas-to-write` and `min-replicas-max-lag` limit this loss to the changes of a few
+    /// seconds.
     #[cfg(feature = "sentinel")]
     #[must_use]
     pub fn with_sentinels<U: Into<String>>(mut self, urls: impl IntoIterator<Item = U>) -> Self {
@@ -68,8 +69,8 @@ impl RedisOptions {
         self
     }
 
-    /// Connects to a Redis Cluster. The URL of Redis is the URL of any node; these URLs are other nodes, which are used if the
-    /// first node cannot be reached. All nodes have the same user and password.
+    /// Connects to a Redis Cluster. The URL of Redis is the URL of any node. `nodes` has the URLs of other nodes, which are used
+    /// if the first node cannot be reached. All nodes have the same user and password.
     #[cfg(feature = "cluster")]
     #[must_use]
     pub fn with_cluster<U: Into<String>>(mut self, urls: impl IntoIterator<Item = U>) -> Self {
@@ -77,15 +78,15 @@ impl RedisOptions {
         self
     }
 
-    /// Sets how long a connection may take to be opened; default 2 s.
+    /// Sets the maximum time for opening a connection. Default: 2 s.
     #[must_use]
     pub fn with_connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
         self
     }
 
-    /// Sets how long a command may take before it fails; default 1 s. The command may still have
-    /// taken effect.
+    /// Sets the maximum time for the response to a command. Default: 1 s. A command that has failed for this reason may still
+    /// have taken effect.
     #[must_use]
     pub fn with_response_timeout(mut self, timeout: Duration) -> Self {
         self.response_timeout = timeout;

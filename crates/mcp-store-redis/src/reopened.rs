@@ -1,4 +1,4 @@
-//! The connection to one Redis, or to the master that Sentinel names.
+//! The connection to a single Redis server, or to the master that Sentinel names.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,8 +15,8 @@ use tokio::time::{Instant, timeout};
 
 use crate::RedisOptions;
 
-/// A connection that the next command opens again if it was lost, if it does not respond in time, or if the master has become a replica. Cloning returns
-/// another handle to the same connection.
+/// A connection that can be opened again. The next command opens it again if it was lost, if it did not respond in time, or if
+/// the master has become a replica. Cloning returns another handle to the same connection.
 #[derive(Clone)]
 pub(crate) struct ReopenedConnection(Arc<Shared>);
 
@@ -38,9 +38,9 @@ struct Shared {
 #[derive(Default)]
 struct State {
     connection: Option<MultiplexedConnection>,
-    /// Number of connections that were opened before.
+    /// Number of connections that were opened before this connection.
     generation: u64,
-    /// The end of the last attempt to connect, and its error.
+    /// The end time and the error of the last failed attempt to connect.
     failed: Option<(Instant, RedisError)>,
 }
 
@@ -56,7 +56,7 @@ impl ReopenedConnection {
         Ok(connection)
     }
 
-    /// Returns the connection and its generation. Callers that wait while another caller connects share the result of that
+    /// Returns the connection and its generation. If another caller is connecting, waits and returns the result of the same
     /// attempt.
     async fn current(&self) -> RedisResult<(MultiplexedConnection, u64)> {
         let began = Instant::now();
@@ -87,7 +87,7 @@ impl ReopenedConnection {
         }
     }
 
-    /// Opens a separate connection, which is not opened again, with this response timeout.
+    /// Opens a separate connection with this response timeout. The connection is not opened again after it was lost.
     #[cfg(feature = "changes")]
     pub(crate) async fn open_another(
         &self,
@@ -96,7 +96,7 @@ impl ReopenedConnection {
         self.0.open(response_timeout).await
     }
 
-    /// Runs a command, and discards the connection if its error says that the connection or the master is not usable.
+    /// Runs a command. Discards the connection if the error of the command says that the connection or the master cannot be used.
     async fn run<T>(
         &self,
         command: impl AsyncFnOnce(&mut MultiplexedConnection) -> RedisResult<T>,
@@ -148,12 +148,12 @@ impl Shared {
     }
 }
 
-/// Returns whether a new connection is needed after this error.
+/// Returns whether this error means that a new connection is needed.
 fn is_lost(error: &RedisError) -> bool {
     error.is_unrecoverable_error() || error.is_io_error()
 }
 
-/// Returns whether Redis replies that it cannot run commands, for example because it has become a replica.
+/// Returns whether Redis has replied that it cannot run commands, for example because it has become a replica.
 fn says_lost(reply: &Value) -> bool {
     let Value::ServerError(error) = reply else {
         return false;

@@ -1,4 +1,4 @@
-//! Used DPoP proofs in Redis.
+//! Stores used DPoP proofs in Redis.
 
 use std::error::Error;
 use std::fmt;
@@ -11,11 +11,11 @@ use mcp_protocol::BoxFuture;
 use crate::connection::Connection;
 
 /// A [`ReplayCache`] in Redis, from [`RedisStore::replay_cache`](crate::RedisStore::replay_cache): all processes of a server
-/// together accept a DPoP proof once, even if they forward requests to each other. Cloning returns another handle to the same
-/// proofs.
+/// together accept a DPoP proof only once, even if the processes forward requests to each other. Cloning returns another handle
+/// to the same proofs.
 ///
-/// Each proof is one key, which expires. The limit on their number is `maxmemory` of Redis. While Redis cannot be reached, requests with proofs
-/// are rejected with 503.
+/// Each proof is a key that expires. The Redis setting `maxmemory` limits the number of proofs. While Redis cannot be reached,
+/// requests with proofs are rejected with 503.
 #[derive(Clone)]
 pub struct RedisReplayCache {
     connection: Connection,

@@ -1,4 +1,5 @@
-//! Sessions in Redis. Each session is a hash with the lease and the record, and the key expires with the session.
+//! Sessions in Redis. Each session is a hash that contains the lease and the record. The key of the hash expires with the
+//! session.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,9 +14,9 @@ use redis::{FromRedisValue, RedisError, Script, ScriptInvocation};
 
 use crate::connection::Connection;
 
-/// Maximum number of attempts to claim a session that other processes change at the same time.
+/// Maximum number of attempts to claim a session while other processes change it.
 const MAX_CLAIMS: usize = 16;
-/// The latest expiry with which Redis and its scripts can compute, in ms.
+/// The latest expiry with which Redis and its scripts can compute, in milliseconds since 1970.
 const MAX_EXPIRY: u64 = 1 << 52;
 
 /// A [`SessionStore`] in Redis, from [`RedisStore::session_store`](crate::RedisStore::session_store). Cloning returns another handle to the
@@ -38,7 +39,7 @@ struct Scripts {
     update: Script,
 }
 
-/// The stored form of a session.
+/// The content of a session in Redis.
 struct Loaded {
     lease: SessionLease,
     version: u64,
@@ -60,7 +61,7 @@ impl RedisSessionStore {
         }
     }
 
-    /// Returns the key of a session.
+    /// Returns the Redis key of a session.
     fn key(&self, id: SessionId) -> Vec<u8> {
         let mut key = Vec::with_capacity(self.prefix.len() + 40);
         key.extend_from_slice(self.prefix.as_bytes());
@@ -94,7 +95,7 @@ impl RedisSessionStore {
         }))
     }
 
-    /// Runs a script that changes a session whose lease is current; `add` adds further arguments of the script.
+    /// Runs a script that changes a session, if `lease` is its current lease. `add` adds further arguments for the script.
     async fn with_lease(
         &self,
         script: &Script,
@@ -239,7 +240,7 @@ fn expiry(expires: Timestamp) -> u64 {
     expires.as_millis().min(MAX_EXPIRY)
 }
 
-/// Converts the error of a command.
+/// Converts the error of a Redis command.
 fn failed(error: RedisError) -> SessionStoreError {
     if error.code() == Some("OOM") {
         let message = "Redis has reached its maxmemory";

@@ -8,10 +8,10 @@ use redis::RedisError;
 use crate::connection::{Connection, Connector, connect};
 use crate::{RedisEventStore, RedisOptions, RedisSessionStore, RedisTaskStore};
 
-/// A connection to Redis, from which the stores are made. Cloning returns another handle to the same connection.
+/// A connection to Redis. The stores of a server are created from it. Cloning returns another handle to the same connection.
 ///
-/// All operations use one connection; in a cluster, one for each node. A lost connection is opened again. Until then, and if
-/// Redis does not respond in time, operations fail. Only events are queued, and the queue has a limit.
+/// All operations use one connection; in a cluster, one connection for each node. A lost connection is opened again. Until then,
+/// and if Redis does not respond in time, operations fail. Only events are queued, and the queue has a limit.
 #[derive(Clone)]
 pub struct RedisStore {
     connection: Connection,
@@ -28,7 +28,7 @@ impl RedisStore {
     /// `rediss://` for TLS (feature `tls`), or `redis+unix:///PATH`.
     ///
     /// # Errors
-    /// As [`connect_with`](Self::connect_with).
+    /// The errors of [`connect_with`](Self::connect_with).
     pub async fn connect(url: &str) -> Result<Self, ConnectError> {
         Self::connect_with(url, RedisOptions::new()).await
     }
@@ -60,7 +60,8 @@ impl RedisStore {
     /// [`ServerOptions::with_event_store`](mcp_transport_http::ServerOptions::with_event_store).
     ///
     /// # Panics
-    /// Panics outside a tokio runtime: the store spawns a background task, which ends when the last handle of the store is dropped.
+    /// Panics outside a tokio runtime, because the store spawns a background task. The task ends when the last handle of the
+    /// store is dropped.
     pub fn event_store(&self) -> RedisEventStore {
         RedisEventStore::new(self.connection.clone(), Arc::clone(&self.prefix))
     }
@@ -80,7 +81,8 @@ impl RedisStore {
     /// [`ServerBuilder::change_bus`](mcp_server::ServerBuilder::change_bus).
     ///
     /// # Panics
-    /// Panics outside a tokio runtime: the bus spawns a background task, which ends when the last handle of the bus is dropped.
+    /// Panics outside a tokio runtime, because the bus spawns a background task. The task ends when the last handle of the bus is
+    /// dropped.
     #[cfg(feature = "changes")]
     pub fn change_bus(&self) -> crate::RedisChangeBus {
         let (connection, connector) = (self.connection.clone(), self.connector.clone());
@@ -96,7 +98,8 @@ impl fmt::Debug for RedisStore {
     }
 }
 
-/// The reason why there is no connection to Redis. Its text does not contain the URL, which may have a password.
+/// The reason why there is no connection to Redis. The text of the error does not contain the URL, because the URL may have a
+/// password.
 #[derive(Debug)]
 pub struct ConnectError(RedisError);
 

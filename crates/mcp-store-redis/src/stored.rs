@@ -1,4 +1,4 @@
-//! The events that a process has stored in Redis. They are counted, so that clients cannot fill Redis.
+//! Counts the events that this process has stored in Redis, so that clients cannot fill Redis.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::Duration;
@@ -6,11 +6,11 @@ use std::time::Duration;
 use mcp_transport_http::{SessionId, StreamKey};
 use tokio::time::Instant;
 
-/// Memory of an event in Redis besides its text, in bytes.
+/// Memory for an event in Redis in addition to its text, in bytes.
 const EVENT_COST: usize = 128;
-/// A text above this size can take a quarter more memory, because Redis allocates memory in steps.
+/// Size in bytes above which a text can take a quarter more memory than its length, because Redis allocates memory in steps.
 const EXACT_BYTES: usize = STREAM_COST;
-/// Memory of a stream in Redis and of its record here, in bytes. Redis allocates 4 KiB for the first events.
+/// Memory for a stream in Redis and for its record in this process, in bytes. Redis allocates 4 KiB for the first events.
 const STREAM_COST: usize = 4_640;
 
 /// Limits of the stored events of one process.
@@ -22,12 +22,12 @@ pub(crate) struct StoredLimits {
     pub(crate) total_bytes: usize,
 }
 
-/// The stored events, by session and stream. A session that exceeds its limit loses its own oldest events. At the limit of all
+/// The stored events, by session and stream. If a session exceeds its limit, it loses its own oldest events. At the limit of all
 /// sessions, the largest session loses its oldest stream.
 #[derive(Debug, Default)]
 pub(crate) struct StoredEvents {
     sessions: HashMap<SessionId, Session>,
-    /// The sizes of the sessions.
+    /// The size of each session, in ascending order, with the session.
     sizes: BTreeSet<(usize, [u8; 32])>,
     bytes: usize,
 }
@@ -44,23 +44,23 @@ struct Stream {
     first: u64,
     /// Whether another process has stored the events before `first`.
     is_foreign: bool,
-    /// The sizes of the events.
+    /// The size of each event from `first` on, in bytes.
     sizes: VecDeque<u32>,
     bytes: usize,
     last: Instant,
 }
 
-/// The stored events to remove when an event is stored.
+/// The stored events that must be removed to make room for a new event.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Room {
-    /// All events of the stream before this sequence number are removed; 0 removes no events.
+    /// All events of the same stream with a lower sequence number are removed; 0 removes no events.
     pub(crate) first: u64,
-    /// The other streams that have to be removed.
+    /// The other streams that must be removed.
     pub(crate) streams: Vec<StreamKey>,
 }
 
 impl StoredEvents {
-    /// Records an event with this size. Returns the events to remove; `None` if there is no room for the event.
+    /// Records an event with this size. Returns the events that must be removed; `None` if there is no room for the event.
     pub(crate) fn add(
         &mut self,
         key: StreamKey,
@@ -106,7 +106,7 @@ impl StoredEvents {
         })
     }
 
-    /// Changes a session, and updates the counted sizes.
+    /// Changes the record of a session, and updates the counted sizes.
     fn change<T>(&mut self, id: SessionId, change: impl FnOnce(&mut Session) -> T) -> T {
         let session = self.sessions.entry(id).or_default();
         let before = session.bytes;
@@ -123,12 +123,12 @@ impl StoredEvents {
         changed
     }
 
-    /// Removes a stream.
+    /// Removes the record of a stream.
     pub(crate) fn forget_stream(&mut self, key: StreamKey) {
         self.change(key.session, |session| session.remove(key.stream));
     }
 
-    /// Removes a session. Returns its streams.
+    /// Removes the record of a session. Returns the streams of the session.
     pub(crate) fn forget_session(&mut self, session: SessionId) -> Vec<u32> {
         self.change(session, |session| {
             session.bytes = 0;
@@ -136,7 +136,7 @@ impl StoredEvents {
         })
     }
 
-    /// Removes the records of the streams that Redis has removed after the retention time.
+    /// Removes the records of streams that have expired in Redis.
     pub(crate) fn expire(&mut self, retention: Duration, now: Instant) {
         let is_expired = |stream: &Stream| now.duration_since(stream.last) > retention;
         let mut expired = Vec::new();
@@ -152,7 +152,8 @@ impl StoredEvents {
 }
 
 impl Session {
-    /// Adds an event to a stream. Returns the other streams that were removed to make room; `None` if the event is larger than the limit.
+    /// Adds an event to a stream. Returns the other streams that were removed to make room for the event; `None` if the event is
+    /// larger than the limit.
     fn add(
         &mut self,
         number: u32,
@@ -203,7 +204,7 @@ impl Session {
         self.streams.len() > 1 || self.streams.values().any(|stream| stream.sizes.len() > 1)
     }
 
-    /// Removes the least recently used stream. Returns its number.
+    /// Removes the record of the least recently used stream. Returns the number of the stream.
     fn drop_oldest(&mut self) -> Option<u32> {
         let oldest = self.streams.iter().min_by_key(|(_, stream)| stream.last);
         let oldest = *oldest?.0;
@@ -211,7 +212,8 @@ impl Session {
         Some(oldest)
     }
 
-    /// Like [`drop_oldest`](Self::drop_oldest), but never removes the stream `kept`. If there is no other stream, removes the oldest event of `kept`.
+    /// Removes the least recently used stream like [`drop_oldest`](Self::drop_oldest), but never removes the stream `kept`. If
+    /// there is no other stream, removes the oldest event of `kept`.
     fn drop_oldest_besides(&mut self, kept: u32) -> Option<u32> {
         let others = self.streams.iter().filter(|(number, _)| **number != kept);
         let oldest = others.min_by_key(|(_, stream)| stream.last);
@@ -225,7 +227,7 @@ impl Session {
         Some(oldest)
     }
 
-    /// Removes a stream, and returns its size.
+    /// Removes the record of a stream, and returns its size in bytes.
     fn remove(&mut self, number: u32) -> usize {
         let bytes = self
             .streams
@@ -237,17 +239,17 @@ impl Session {
 }
 
 impl Stream {
-    /// Returns the sequence number of the oldest event that stays in Redis; 0 if another process has stored earlier events.
+    /// Returns the sequence number of the oldest event that is kept in Redis; 0 if another process has stored earlier events.
     fn oldest(&self) -> u64 {
         if self.is_foreign { 0 } else { self.first }
     }
 
-    /// Returns the sequence number of the next event.
+    /// Returns the sequence number that the next event gets.
     fn next(&self) -> u64 {
         self.first + self.sizes.len() as u64
     }
 
-    /// Removes the oldest event, and earlier events of other processes. Returns the size of the removed event.
+    /// Removes the oldest event, and the earlier events of other processes. Returns the size of the oldest event in bytes.
     fn drop_first(&mut self) -> usize {
         let bytes = self.sizes.pop_front().map_or(0, |size| size as usize);
         self.first += 1;
@@ -261,7 +263,7 @@ impl Stream {
 mod tests {
     use super::*;
 
-    /// The unit of the sizes in these tests.
+    /// The unit of the sizes in these tests, in bytes.
     const UNIT: usize = STREAM_COST;
 
     const LIMITS: StoredLimits = StoredLimits {
@@ -275,7 +277,7 @@ mod tests {
         StreamKey::new(SessionId::from_bytes([session; 32]), stream)
     }
 
-    /// The length of an event of this size.
+    /// Returns the length of an event that has this size with its overhead.
     fn length(units: usize) -> usize {
         let cost = units * UNIT - EVENT_COST;
         match cost > EXACT_BYTES {
@@ -319,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn events_that_another_process_has_stored_stay() {
+    fn events_that_another_process_has_stored_are_kept() {
         let mut stored = StoredEvents::default();
         let now = Instant::now();
         let mut add = |sequence| stored.add(key(1, 1), sequence, 10, &LIMITS, now);
@@ -328,7 +330,7 @@ mod tests {
         assert_eq!(add(6), room(6, &[]));
     }
 
-    /// Previously, one client could use the space of all other clients.
+    /// Previously, one client could use up the space of all other clients.
     #[test]
     fn the_largest_session_loses_a_stream_at_the_total_limit() {
         let mut stored = StoredEvents::default();
@@ -349,9 +351,9 @@ mod tests {
         assert!(stored.sessions.is_empty() && stored.sizes.is_empty());
     }
 
-    /// Previously, a new event could be removed to make room for itself, and with small limits, the search for room did not end.
+    /// Previously, a new event could be removed to make room for itself. With small limits, the search for room did not end.
     #[test]
-    fn a_new_event_stays_although_its_session_is_the_largest() {
+    fn a_new_event_is_kept_even_if_its_session_is_the_largest() {
         let limits = StoredLimits {
             total_bytes: 4 * UNIT,
             ..LIMITS

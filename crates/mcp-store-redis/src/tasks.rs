@@ -11,11 +11,11 @@ use crate::connection::Connection;
 
 /// A [`TaskStore`] in Redis, from [`RedisStore::task_store`](crate::RedisStore::task_store). Cloning returns another handle to the same tasks.
 ///
-/// Each operation is one script, so changes by two processes never interleave. The keys of all tasks have one hash tag, so a
-/// cluster keeps them together. `tasks/get`, `tasks/result` and `tasks/cancel` work at every process. If the handler runs in
-/// another process, it is cancelled when that process renews the lease. Input for a task (`tasks/update`) has to reach the
-/// process that runs the task. If a process has ended, the other processes end its tasks, or run them again
-/// (`TaskOptions::with_lease`).
+/// Each operation is one script, so changes by two processes never interleave. The keys of all tasks have the same hash tag, so
+/// that a cluster keeps them on one node. Every process can serve `tasks/get`, `tasks/result` and `tasks/cancel`. If the handler
+/// of a cancelled task runs in another process, it is cancelled when the other process renews the lease. Input for a task
+/// (`tasks/update`) must reach the process that runs the task. If a process has ended, other processes end its tasks or run them
+/// again (`TaskOptions::with_lease`).
 #[derive(Clone)]
 pub struct RedisTaskStore {
     connection: Connection,
@@ -52,7 +52,7 @@ impl RedisTaskStore {
         self
     }
 
-    /// Sets the maximum size of all tasks as JSON, in bytes. Default 64 MiB.
+    /// Sets the maximum total size of all tasks as JSON, in bytes. Default 64 MiB.
     #[must_use]
     pub fn with_max_bytes(mut self, bytes: usize) -> Self {
         self.max_bytes = bytes;
@@ -84,7 +84,7 @@ impl RedisTaskStore {
         })
     }
 
-    /// Writes a task; the script adds further arguments.
+    /// Writes a task with a script. `add` adds further arguments for the script.
     async fn write(
         &self,
         operation: &str,
@@ -208,7 +208,8 @@ impl fmt::Debug for RedisTaskStore {
     }
 }
 
-/// Returns the owner in a key. A task without an owner differs from a task whose owner has an empty name.
+/// Returns the owner of a task as a part of a key. The text for a task without an owner differs from the text for a task whose
+/// owner has an empty name.
 fn owner(owner: Option<&Principal>) -> String {
     match owner {
         Some(owner) => format!("p{}", owner.as_str()),

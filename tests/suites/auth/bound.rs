@@ -61,7 +61,7 @@ async fn a_client_without_a_key_uses_bearer_tokens_if_the_server_permits_both() 
 }
 
 #[tokio::test]
-async fn a_stolen_token_is_useless() {
+async fn a_stolen_bound_token_is_rejected_without_its_key() {
     for dpop in [Dpop::new(), Dpop::new().required()] {
         let auth = AuthServer::start().await;
         let verifier = jwt(&auth);

@@ -169,7 +169,7 @@ impl ReplayCache for FailingCache {
 }
 
 #[tokio::test]
-async fn without_the_cache_forwarded_requests_are_rejected_for_now() {
+async fn forwarded_requests_are_rejected_while_the_replay_cache_fails() {
     let done = Done::default();
     let cache = FailingCache::default();
     let mode = Arc::clone(&cache.mode);

@@ -44,7 +44,7 @@ async fn all_the_way(world: ProtectedServer) {
 
 // proves: AUTH-007, AUTH-013, AUTH-017, AUTH-069
 #[tokio::test]
-async fn a_client_signs_in_steps_up_and_renews() {
+async fn a_client_signs_in_steps_up_and_renews_its_token() {
     all_the_way(ProtectedServer::start().await).await;
 }
 

@@ -7,7 +7,7 @@ use super::support::{ProtectedServer, bearing, body, said, tool};
 
 // proves: AUTH-065, AUTH-067, AUTH-068, AUTH-069, AUTH-070, AUTH-071, AUTH-072
 #[tokio::test]
-async fn a_tool_without_its_scope_is_not_called_and_the_challenge_names_the_scope() {
+async fn a_call_without_the_scope_of_its_tool_gets_a_challenge_with_the_scope() {
     let world = ProtectedServer::start().await;
     let session = world
         .open(&world.token("alice", "mcp notes:read"), "2025-11-25")

@@ -12,7 +12,7 @@ use crate::traced::Traced;
 
 // proves: BASE-016, HTTP-006, SEC-006, SEC-027, ELIC-053, AUTH-064, AUTH-109, AUTH-110, M-HTTP-006
 #[tokio::test]
-async fn every_request_is_verified_whatever_session_it_names() {
+async fn every_request_is_verified_even_within_a_session() {
     let world = ProtectedServer::start().await;
     let session = world.open(&world.token("alice", "mcp"), "2025-11-25").await;
     let anybody = session.without("authorization");
@@ -95,7 +95,7 @@ async fn a_token_for_another_server_of_the_same_issuer_is_rejected() {
 
 // proves: AUTH-112, M-AUTH-087
 #[tokio::test]
-async fn t31_a_server_behind_the_server_never_sees_the_token() {
+async fn t31_an_upstream_server_never_receives_the_token_of_the_client() {
     let world = ProtectedServer::start().await;
     let token = world.token("alice", "mcp");
     let session = world.open(&token, "2025-11-25").await;
@@ -150,7 +150,7 @@ async fn a_principal_of_another_layer_is_neither_an_identity_nor_anonymous() {
 }
 
 #[tokio::test]
-async fn over_stdio_the_same_handlers_serve_the_user_at_this_machine() {
+async fn over_stdio_the_same_handlers_serve_the_local_user() {
     let done = Done::default();
     let mut wire = PipeEnd::session(notes(&done)).await;
     for (name, said) in [("whoami", "you"), ("write", "written"), ("admin", "done")] {
@@ -168,7 +168,7 @@ async fn the_error_of_a_failed_sign_in_names_the_missing_setting() {
 }
 
 #[tokio::test]
-async fn the_old_transport_requires_the_same_tokens() {
+async fn the_http_sse_transport_requires_the_same_tokens() {
     use tower_service::Service as _;
     let world = ProtectedServer::start().await;
     let guard = guard(&world.url, jwt(&world.auth));

@@ -269,7 +269,7 @@ async fn a_refused_user_closes_no_connection_of_another_user() {
 
 /// A cache between the clients and the gateway could give the list of one user to another.
 #[tokio::test]
-async fn lists_of_a_user_may_be_cached_for_this_user_only() {
+async fn lists_of_a_user_may_be_cached_only_for_this_user() {
     let endpoint = endpoint(upstream(true)).await;
     let ada = AnyPeer::new(&endpoint, Some("ada"), true).await;
     let uri = json!({ "uri": "notes://ada/all" });

@@ -36,7 +36,7 @@ fn user(endpoint: &Endpoint, name: &str) -> StatelessPeer {
 
 /// A process accepts the codes of the processes that share its keys, and no others.
 #[tokio::test]
-async fn a_code_is_signed_with_the_keys_of_the_cluster() {
+async fn a_process_accepts_only_codes_of_processes_with_the_same_keys() {
     let process = async |key| {
         let address = "http://10.0.0.1:8000/mcp".parse().unwrap();
         let cluster = Cluster::new(address, StateKeys::new([key; 32])).unwrap();
@@ -130,7 +130,7 @@ async fn an_input_request_without_a_response_ends_its_call() {
 }
 
 #[tokio::test]
-async fn waiting_calls_are_limited() {
+async fn the_number_of_parked_calls_is_limited() {
     let limits = ParkingLimits::default()
         .with_max_calls(2)
         .with_max_calls_per_client(2);

@@ -11,7 +11,7 @@ use crate::prelude::*;
 use crate::traced::Traced;
 
 #[tokio::test]
-async fn a_call_fails_with_its_server_and_the_next_one_is_served() {
+async fn a_call_fails_when_its_server_ends_and_the_next_call_is_served() {
     let (settings, mut servers) = Scripted::upstream();
     let (proxy, mut shared) = servers.proxy(settings).await;
     let mut stateless = Peer::new(proxy.clone());
@@ -46,7 +46,7 @@ async fn a_call_fails_with_its_server_and_the_next_one_is_served() {
 }
 
 #[tokio::test]
-async fn a_session_has_a_separate_connection_that_is_closed_with_it() {
+async fn a_session_has_a_separate_connection_that_ends_with_the_session() {
     let (settings, mut servers) = Scripted::upstream();
     let (proxy, mut shared) = servers.proxy(settings).await;
     let mut first = Peer::session(proxy.clone(), json!({ "roots": {} })).await;
@@ -89,7 +89,7 @@ async fn connections_of_stateless_clients_are_used_again() {
 }
 
 #[tokio::test]
-async fn connections_are_limited() {
+async fn the_number_of_connections_to_a_server_is_limited() {
     let server = Server::builder("waits", "1").tool(Tool::new("wait", async || {
         std::future::pending::<&str>().await
     }));
@@ -407,7 +407,7 @@ async fn clients_of_a_gateway_do_not_learn_where_a_lost_server_is() {
 
 /// Only a cursor that its server rejects is the fault of the client.
 #[tokio::test]
-async fn a_rejected_page_is_the_clients_error_only_if_it_sent_the_cursor() {
+async fn a_rejected_cursor_is_an_error_of_the_client_only_if_the_client_sent_it() {
     let (settings, mut servers) = Scripted::upstream();
     let (gateway, mut server) = servers
         .gateway(Gateway::builder().mount("m", settings))

@@ -82,7 +82,7 @@ async fn changes_reach_sessions_and_subscriptions() {
 
 /// Each connection to a program is a process of its own. A client that can be asked has another one than its subscriptions.
 #[tokio::test]
-async fn changes_by_calls_reach_the_subscriptions_of_their_client() {
+async fn changes_that_calls_make_reach_the_subscriptions_of_their_client() {
     let connector = |_: &StderrLog| {
         let server = Server::builder("process", "1")
             .tool(Tool::new("touch", async |cx: Ctx| {
@@ -143,7 +143,7 @@ async fn a_cancelled_call_is_cancelled_at_the_server() {
 
 /// What the server reports while the call waits for its client is sent with the next request of the call.
 #[tokio::test]
-async fn progress_of_a_waiting_call_is_kept() {
+async fn progress_of_a_parked_call_is_sent_with_its_next_request() {
     let (upstream, mut servers) = Scripted::upstream();
     let (proxy, _shared) = servers.proxy(upstream).await;
     let mut peer = Peer::with(proxy, json!({ "elicitation": {} }));
@@ -211,7 +211,7 @@ async fn each_of_many_open_sessions_is_notified_of_a_change() {
 
 /// While a call is parked, its server cannot fill the memory of the gateway.
 #[tokio::test]
-async fn notifications_of_a_waiting_call_are_limited() {
+async fn the_number_of_notifications_of_a_parked_call_is_limited() {
     const MAX_KEPT: usize = 64;
     const MAX_KEPT_BYTES: usize = 16 << 10;
     let half = "x".repeat(MAX_KEPT_BYTES / 2 - r#"{"data":"","level":"info"}"#.len());
@@ -308,7 +308,7 @@ async fn changes_of_every_server_reach_clients() {
 
 /// Nothing else would report the changes of a server whose connection has ended meanwhile.
 #[tokio::test(start_paused = true)]
-async fn a_subscription_connects_to_servers_that_are_not_connected() {
+async fn a_subscription_connects_to_servers_whose_connection_has_ended() {
     let (settings, mut servers) = Scripted::upstream();
     let (gateway, mut server) = servers
         .gateway(Gateway::builder().mount("a", settings))
@@ -333,7 +333,7 @@ async fn a_subscription_connects_to_servers_that_are_not_connected() {
 
 /// A flood of notifications of a server becomes few notifications to clients.
 #[tokio::test(start_paused = true)]
-async fn a_flood_of_changes_is_combined() {
+async fn a_flood_of_list_changes_becomes_few_notifications() {
     let (settings, mut servers) = Scripted::upstream();
     let (gateway, mut shared) = servers
         .gateway(Gateway::builder().mount("a", settings))

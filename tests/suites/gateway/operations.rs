@@ -325,7 +325,7 @@ async fn the_log_level_of_a_session_reaches_all_servers() {
 
 /// Clients that leave during a check caused a request to the server each, and the gateway was never ready.
 #[tokio::test(start_paused = true)]
-async fn abandoned_checks_do_not_become_requests_to_the_server() {
+async fn abandoned_readiness_checks_cause_no_further_requests_to_the_server() {
     let (settings, mut servers) = Scripted::upstream();
     let mount = Mount::new(settings).required();
     let (gateway, mut server) = servers.gateway(Gateway::builder().mount("a", mount)).await;

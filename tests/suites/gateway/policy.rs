@@ -132,7 +132,7 @@ async fn a_changed_policy_applies_to_the_next_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_client_has_its_own_limits() {
+async fn each_client_has_separate_limits() {
     let limits = ClientLimits::new()
         .with_requests_per_minute(NonZeroU32::new(3).unwrap())
         .with_requests_in_flight(NonZeroUsize::MIN);
@@ -194,7 +194,7 @@ async fn a_long_list_of_tools_is_replaced_by_a_search() {
 
 /// docs/guide/gateway.md has the command that computes the digest of a denial in the log.
 #[test]
-fn operators_can_compute_the_digest_of_a_user() {
+fn operators_can_compute_the_digest_of_a_principal_in_the_log() {
     let ada = mcp_auth::server::Identity::new("https://login.example.com", "ada");
     let digest = "gL2uTtNnM6ICzaxGohjRROwO9yL7559tO1WMBBfzAQk";
     assert_eq!(ada.with_client("app").principal().as_str(), digest);

@@ -333,7 +333,7 @@ async fn a_call_whose_process_is_gone_fails_with_an_error() {
 }
 
 #[tokio::test]
-async fn a_process_without_forwarding_continues_its_own_calls() {
+async fn a_process_without_forwarding_continues_calls_that_it_has_parked() {
     let processes = Processes::new();
     let [one, _] = &processes.two().await;
     let (_listener, address) = listen().await;
@@ -390,7 +390,7 @@ async fn two_requests_with_the_same_state_get_one_result() {
 
 /// Without a key, a call continues only at its process, as before.
 #[tokio::test]
-async fn processes_that_share_no_key_know_only_their_own_calls() {
+async fn processes_without_a_common_key_continue_only_calls_that_they_parked() {
     let processes = Processes::new();
     let [one, two] = [
         build(Gateway::builder(), processes.upstream()).await,

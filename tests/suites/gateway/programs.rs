@@ -141,7 +141,7 @@ async fn the_least_recently_used_program_makes_room_for_another_user() {
 }
 
 #[tokio::test]
-async fn updates_of_a_program_reach_its_user_only() {
+async fn updates_of_a_program_reach_only_its_user() {
     let (upstream, _) = program(Sharing::Principal);
     let endpoint = endpoint(upstream).await;
     let uris = json!(["notes://hers", "notes://his"]);

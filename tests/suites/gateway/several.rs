@@ -148,7 +148,7 @@ async fn a_server_cannot_take_over_the_tools_of_another_server() {
 
 /// Names that are written with escapes or twice do not reach another tool.
 #[tokio::test]
-async fn a_client_cannot_smuggle_another_name() {
+async fn a_client_cannot_reach_a_hidden_tool_with_a_repeated_or_escaped_name() {
     let transform = Transform::new().hide("status");
     let mount = Mount::new(upstream(named("git"), true)).transform(transform);
     let gateway = Gateway::builder()
@@ -232,7 +232,7 @@ async fn a_server_that_does_not_respond_is_left_out_and_named() {
 
 /// A server that starts later is used by clients that are connected already.
 #[tokio::test]
-async fn a_server_may_start_later() {
+async fn a_server_that_starts_after_the_gateway_is_used() {
     let is_up = Arc::new(AtomicBool::new(false));
     let (started, server) = (Arc::clone(&is_up), named("late").build().unwrap());
     let connector = move |_: &StderrLog| match started.load(Ordering::Acquire) {
@@ -301,7 +301,7 @@ async fn pages_of_all_servers_are_merged() {
 }
 
 #[tokio::test]
-async fn sessions_have_their_own_connection_to_each_server() {
+async fn each_session_has_a_separate_connection_to_each_server() {
     let (gateway, [mut a, mut b], _shared) = Scripted::two().await;
     let mut own_connections = Vec::new();
     let mut session = Peer::session(gateway.clone(), json!({ "roots": {} })).await;

@@ -117,7 +117,7 @@ async fn only_read_only_tools_are_offered() {
 /// Headers are checked against the name and arguments of the client, and written again for the server, which checks them
 /// against the changed ones.
 #[tokio::test]
-async fn headers_are_written_again_for_a_changed_call() {
+async fn headers_match_the_name_and_arguments_that_the_gateway_has_changed() {
     let (listener, address) = listen().await;
     let endpoint = Endpoint::new(server()).unwrap();
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();

@@ -73,7 +73,7 @@ async fn listening_for_list_changes_reconnects_a_lost_server_or_fails() {
 }
 
 #[tokio::test]
-async fn a_session_has_64_subscriptions_and_can_repeat_each() {
+async fn a_session_can_have_64_subscriptions_and_repeat_each_of_them() {
     let proxy = proxy(&server()).await;
     let mut peer = Peer::session(proxy, json!({})).await;
     for number in 0..MAX_RESOURCES {

@@ -37,7 +37,7 @@ pub struct OAuthBuilder {
 }
 
 impl OAuth {
-    /// Returns a builder for the client of the server at this URL, the same URL as in
+    /// Returns a builder for the client of the server at this URL. Pass the same URL to
     /// [`HttpTransport::new`](mcp_transport_http::HttpTransport::new).
     pub fn client(server: impl Into<String>) -> OAuthBuilder {
         OAuthBuilder {
@@ -53,8 +53,8 @@ impl OAuth {
 }
 
 impl OAuthBuilder {
-    /// Makes the client act for a user, whose browser `agent` opens. See [`Loopback`](super::Loopback) for programs
-    /// on the user's machine.
+    /// Makes the client act for a user. `agent` opens the browser of the user. See [`Loopback`](super::Loopback) for programs on
+    /// the user's machine.
     pub fn user_agent(mut self, agent: impl UserAgent) -> Self {
         self.settings.grant = Grant::User(Arc::new(agent));
         self
@@ -97,8 +97,8 @@ impl OAuthBuilder {
         self
     }
 
-    /// Sets the key that the document of [`client_metadata_url`](Self::client_metadata_url) names.
-    /// The client signs with it at the token endpoint (`private_key_jwt`).
+    /// Sets the key that the metadata document of [`client_metadata_url`](Self::client_metadata_url) names. With this key, the
+    /// client signs its authentication at the token endpoint (`private_key_jwt`).
     pub fn client_metadata_key(mut self, key: SigningKey) -> Self {
         self.document_key = Some(key);
         self
@@ -113,8 +113,8 @@ impl OAuthBuilder {
         self
     }
 
-    /// Sets the scopes to request, separated by spaces, instead of the scopes that the server
-    /// suggests. Scopes of a challenge are requested in addition.
+    /// Sets the scopes to request, separated by spaces, instead of the scopes that the server suggests. The client also requests
+    /// the scopes of a challenge.
     pub fn scopes(mut self, scopes: &str) -> Self {
         self.settings.scopes = Some(Scopes::parse(scopes));
         self
@@ -134,35 +134,34 @@ impl OAuthBuilder {
         self
     }
 
-    /// Sets the store of tokens and registrations. Default: a [`MemoryTokenStore`], which lasts
-    /// until the program ends.
+    /// Sets the store of tokens and registrations. Default: a [`MemoryTokenStore`], which keeps them until the program ends.
     pub fn store(mut self, store: impl TokenStore) -> Self {
         self.store = Arc::new(store);
         self
     }
 
-    /// Sets the protected resource metadata of the server. The client then does not fetch it.
+    /// Sets the protected resource metadata of the server. The client then does not fetch the metadata.
     pub fn resource_metadata(mut self, document: ResourceMetadata) -> Self {
         self.settings.presets.resource = Some(document);
         self
     }
 
-    /// Sets the metadata of the authorization server. The client then does not fetch it.
+    /// Sets the metadata of the authorization server. The client then does not fetch the metadata.
     pub fn server_metadata(mut self, document: ServerMetadata) -> Self {
         self.settings.presets.server = Some(document);
         self
     }
 
-    /// Requires protected resource metadata. Servers of 2025-03-26 have none and issue their own
-    /// tokens; with this setting, the client does not sign in to them.
+    /// Requires protected resource metadata. Servers of 2025-03-26 do not have this metadata and issue their tokens themselves.
+    /// With this setting, the client does not sign in to such servers.
     pub fn require_resource_metadata(mut self) -> Self {
         self.settings.presets.require_resource_metadata = true;
         self
     }
 
-    /// Accepts protected resource metadata for a parent path of the server's URL, such as
-    /// `https://example.com` for `https://example.com/mcp`. The token is then valid for all servers
-    /// below that path. By default the resource must be the URL of the server.
+    /// Accepts protected resource metadata for a parent path of the server's URL, such as `https://example.com` for
+    /// `https://example.com/mcp`. The token is then valid for all servers below that path. By default, the resource in the
+    /// metadata must be the URL of the server.
     pub fn allow_parent_resource(mut self) -> Self {
         self.settings.presets.allow_parent_resource = true;
         self
@@ -184,20 +183,20 @@ impl OAuthBuilder {
         self
     }
 
-    /// Sets the timeout of a request to an authorization server, from the first byte sent to the
-    /// last byte read, redirects included. Default: 10 s.
+    /// Sets the timeout of a request to an authorization server, from the first byte that is sent to the last byte that is read.
+    /// The timeout includes redirects. Default: 10 s.
     pub fn request_timeout(mut self, timeout: Duration) -> Self {
         self.http_settings.limits.timeout = timeout;
         self
     }
 
-    /// Sets how many redirects of a metadata request are followed. Default: 3.
+    /// Sets the maximum number of redirects that a metadata request follows. Default: 3.
     pub fn max_redirects(mut self, redirects: usize) -> Self {
         self.http_settings.limits.max_redirects = redirects;
         self
     }
 
-    /// Sets how long a user may take to give consent. Default: 5 minutes.
+    /// Sets the maximum time that a user may take to give consent. Default: 5 minutes.
     pub fn consent_timeout(mut self, timeout: Duration) -> Self {
         self.settings.consent_timeout = timeout;
         self

@@ -20,7 +20,8 @@ pub struct Challenge {
 }
 
 impl Challenge {
-    /// Returns the scheme as the server wrote it. Schemes are compared without regard to case.
+    /// Returns the scheme in the spelling of the server. [`has_scheme`](Self::has_scheme) compares schemes without regard to
+    /// case.
     pub fn scheme(&self) -> &str {
         &self.scheme
     }
@@ -61,7 +62,7 @@ impl Challenge {
         all
     }
 
-    /// Returns the challenge for OAuth.
+    /// Returns the first challenge with the scheme `Bearer` or `DPoP`. Prefers a challenge that names metadata.
     pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
         let all = Self::all(headers);
         let mut ours = all
@@ -83,8 +84,8 @@ struct ChallengeParser<'a> {
 }
 
 impl<'a> ChallengeParser<'a> {
-    /// Parses all challenges. Commas separate both challenges and parameters: a name that is
-    /// followed by `=` is a parameter, any other name is a scheme.
+    /// Parses all challenges. A comma can separate challenges or parameters: a name that is followed by `=` is a parameter, and
+    /// any other name is a scheme.
     fn read(mut self, all: &mut Vec<Challenge>) {
         while all.len() <= MAX_CHALLENGES {
             self.skip(|c| c == ',' || is_space(c));
@@ -145,7 +146,7 @@ impl<'a> ChallengeParser<'a> {
         value
     }
 
-    /// Skips credentials in the place of parameters, as in `Negotiate YII=`.
+    /// Skips credentials that a challenge has instead of parameters, as in `Negotiate YII=`.
     fn skip_token68(&mut self) {
         let end = self.rest.find([',', ' ', '\t']).unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
@@ -182,7 +183,7 @@ mod tests {
 
     // proves: AUTH-022, M-AUTH-059
     #[test]
-    fn quoted_strings_several_challenges_and_mixed_case() {
+    fn challenges_with_quoted_strings_and_mixed_case_are_parsed() {
         let found = all(&[
             r#"Basic realm="a, b=\"c\"" , bEaRer Scope="x y",resource_metadata = "https://h/a", ERROR=invalid_token"#,
             "Negotiate YII+/=, DPoP algs=\"ES256\"",

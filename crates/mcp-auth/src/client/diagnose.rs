@@ -1,4 +1,4 @@
-//! Diagnosis of a server: why a sign-in fails.
+//! Diagnoses why a sign-in to a server fails.
 
 use std::fmt;
 
@@ -60,7 +60,7 @@ impl Diagnosis {
         self.challenge.as_ref()
     }
 
-    /// Returns each URL that was tried and its result.
+    /// Returns each URL that was requested, and the result of the request.
     pub fn discovery_log(&self) -> &DiscoveryLog {
         &self.log
     }
@@ -75,8 +75,8 @@ impl Diagnosis {
             .map(|found| found.server.issuer.as_str())
     }
 
-    /// Returns whether the server publishes metadata with which a client can sign in. Without
-    /// metadata, a client can only try the default endpoints of revision 2025-03-26.
+    /// Returns whether the server publishes metadata with which a client can sign in. Without metadata, a client can only use the
+    /// default endpoints of revision 2025-03-26.
     pub fn is_published(&self) -> bool {
         self.found.as_ref().is_ok_and(|found| found.is_published)
     }

@@ -22,7 +22,7 @@ use crate::web::HttpClient;
 pub(crate) type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 pub(crate) type ProgressCallback = Arc<dyn Fn(&SignInProgress) + Send + Sync>;
 
-/// A request that needs no session. A server that requires authorization looks at its headers only.
+/// A request that needs no session. A server that requires authorization reads only its headers.
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 
 /// The shared part of all clones of an [`OAuth`](crate::OAuth).
@@ -86,10 +86,11 @@ pub(crate) struct State {
     pub(crate) clients: HashMap<String, Registration>,
     /// The issuer that the configured credentials are bound to.
     pub(crate) credentials_issuer: Option<String>,
-    /// Number of sign-ins since the server last accepted a token, and of step-ups since a message last succeeded.
+    /// Number of sign-ins since the server last accepted a token. `step_ups` is the number of step-ups since a message last
+    /// succeeded.
     pub(crate) sign_ins: u32,
     pub(crate) step_ups: u32,
-    /// Whether the client has renewed the tokens, and the server has accepted no message with them since.
+    /// Whether the server has accepted no message since the client last renewed the tokens.
     pub(crate) is_untried: bool,
     /// Number of attempts to obtain tokens, and the error of the last attempt.
     pub(crate) renewals: u64,
@@ -109,8 +110,7 @@ impl Inner {
         }
     }
 
-    /// Sends a request without a token to the server. Returns its status, or the
-    /// error, and the challenge.
+    /// Sends a request without a token to the server. Returns the status or the error, and the challenge.
     pub(crate) async fn challenge(&self) -> (Result<StatusCode, Error>, Option<Challenge>) {
         match self.http_client.probe(&self.server, PING).await {
             Ok((status, headers)) => (Ok(status), Challenge::of(&headers)),

@@ -20,11 +20,10 @@ use crate::web::{redacted, sensitive};
 
 /// An OAuth client for one server.
 ///
-/// It is passed to [`HttpTransport::authorize`](mcp_transport_http::HttpTransport::authorize) and
-/// does nothing until the server rejects a message. It then discovers the authorization server,
-/// registers the client, asks the user for consent, and lets the transport send the message again. Later it renews
-/// the token automatically. Clones share tokens and state, so several connections to the same
-/// server can use one client.
+/// Pass it to [`HttpTransport::authorize`](mcp_transport_http::HttpTransport::authorize). It does nothing until the server
+/// rejects a message. It then discovers the authorization server, registers the client, asks the user for consent, and lets the
+/// transport send the message again. Later, it renews the token automatically. Clones share tokens and state, so several
+/// connections to the same server can use one client.
 #[derive(Clone)]
 pub struct OAuth {
     pub(crate) inner: Arc<Inner>,
@@ -33,7 +32,7 @@ pub struct OAuth {
 impl OAuth {
     /// Signs in now, even if the client has tokens and the server has rejected no message. Sends one request without a token to
     /// the server first, because its challenge can name the metadata and the scopes. If an earlier call needed more scopes than
-    /// its token had, this sign-in also requests these scopes, unless the program chooses the scopes
+    /// its token had, the sign-in also requests the missing scopes, unless the program chooses the scopes
     /// ([`OAuthBuilder::scopes`](crate::client::OAuthBuilder::scopes)).
     ///
     /// # Errors
@@ -60,9 +59,9 @@ impl OAuth {
     }
 
     /// Asks the authorization server to revoke the tokens ([RFC 7009](https://www.rfc-editor.org/rfc/rfc7009)), so that the MCP
-    /// server no longer accepts them. Returns whether the authorization server has revoked the tokens: `false` if there are no
-    /// tokens, or if the authorization server cannot revoke tokens. This method keeps the tokens in memory and in the store; call
-    /// [`sign_out`](Self::sign_out) next.
+    /// server no longer accepts them. Returns `true` if the authorization server has revoked the tokens, and `false` if there are
+    /// no tokens or the authorization server cannot revoke tokens. Does not remove the tokens from memory or from the store; call
+    /// [`sign_out`](Self::sign_out) for this.
     ///
     /// # Errors
     /// Returns an error if the authorization server cannot be discovered, has changed, or rejects the request.
@@ -106,9 +105,9 @@ impl OAuth {
         self.inner.remove_tokens().await
     }
 
-    /// Removes the stored registration of this client at the authorization server of the server. The
-    /// next sign-in registers again. Other servers with the same authorization server share the
-    /// registration. Returns whether a registration was stored.
+    /// Removes the stored registration of this client at the authorization server. The next sign-in registers the client again.
+    /// The registration is shared with other MCP servers that have the same authorization server. Returns whether a registration
+    /// was stored.
     ///
     /// # Errors
     /// Returns an error if the authorization server cannot be discovered, or if the store cannot be
@@ -131,7 +130,7 @@ impl OAuth {
         inner.remove_client(&issuer).await
     }
 
-    /// Returns whether there are tokens. The server may still reject them.
+    /// Returns whether the client has tokens. The server may still reject them.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -140,7 +139,7 @@ impl OAuth {
         Ok(self.inner.state().tokens.is_some())
     }
 
-    /// Returns the scopes that were requested or granted, if there are tokens.
+    /// Returns the requested or granted scopes of the tokens; `None` if the client has no tokens.
     pub fn scopes(&self) -> Option<Scopes> {
         let state = self.inner.state();
         state.tokens.as_ref().map(|tokens| tokens.scopes.clone())
@@ -246,8 +245,8 @@ impl OAuth {
         renewed.map(|()| AfterRefusal::SendAgain)
     }
 
-    /// Returns whether the client had already requested all of these scopes for the rejected token. A new request would then
-    /// return the same token.
+    /// Returns whether the client had already requested all of these scopes for the rejected token. If it had, a new token
+    /// request would return the same token.
     fn has_asked_for(&self, scopes: Option<&Scopes>, used: Option<&Secret>) -> bool {
         let state = self.inner.state();
         let Some(tokens) = &state.tokens else {
@@ -296,7 +295,7 @@ impl fmt::Debug for OAuth {
     }
 }
 
-/// Returns the token of a sent message.
+/// Returns the token that was sent with a message.
 fn used(headers: &HeaderMap) -> Option<Secret> {
     let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
     let (_, token) = value.split_once(' ')?;

@@ -30,19 +30,19 @@ pub enum SignInProgress {
     },
     /// Tokens were obtained.
     SignedIn {
-        /// The scopes that were requested or granted.
+        /// The requested scopes or, if the authorization server names them, the granted scopes.
         scopes: String,
     },
     /// The tokens were renewed without the user.
     Refreshed,
     /// The tokens could not be renewed and were removed.
     Expired {
-        /// The refusal of the authorization server.
+        /// The reason that the authorization server gave for its refusal.
         reason: String,
     },
     /// The server requires more scopes than the token has.
     ScopesRequired {
-        /// The missing scopes, separated by spaces; empty if the server does not name them.
+        /// The missing scopes, separated by spaces. Empty if the server does not name the missing scopes.
         required: String,
         /// The scopes of the token and the required scopes.
         all: String,

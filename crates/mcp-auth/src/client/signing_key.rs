@@ -31,7 +31,7 @@ pub struct SigningKey {
     id: Option<String>,
 }
 
-/// `Debug` prints only the public keys.
+/// A key pair. `Debug` prints only the public key.
 #[derive(Debug)]
 enum Pair {
     Es256(EcdsaKeyPair),
@@ -70,7 +70,7 @@ impl SigningKey {
         })
     }
 
-    /// Generates a P-256 key. Returns it with its PKCS #8 encoding.
+    /// Generates a P-256 key. Returns the key and its PKCS #8 encoding.
     pub(crate) fn generate() -> Result<(Self, Zeroizing<Vec<u8>>), Error> {
         let random = SystemRandom::new();
         let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random);

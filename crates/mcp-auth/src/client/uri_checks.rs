@@ -10,7 +10,7 @@ pub(crate) fn parse_url(text: &str, field: &str) -> Result<Url, Error> {
     crate::web::parse_url(ErrorKind::InvalidResponse, field, text)
 }
 
-/// Checks that a browser may be redirected to `uri` with an authorization code.
+/// Checks that a browser with an authorization code may be redirected to `uri`.
 ///
 /// Specification: authorization, communication security.
 pub(crate) fn check_redirect(uri: &str) -> Result<(), Error> {

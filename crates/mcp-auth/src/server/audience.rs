@@ -9,17 +9,17 @@ use crate::error::{Error, quoted};
 use crate::web::is_local;
 use crate::well_known;
 
-/// The audience that tokens must have: the canonical URI of the server, and its aliases.
+/// The audiences of tokens for this server: the canonical URI of the server, and its aliases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Audience {
     resource: String,
-    /// Length of the scheme and the authority in `resource`. Both are compared without regard to case.
+    /// Length of the scheme and the authority in `resource`, in bytes. Both are compared without regard to case.
     origin: usize,
     aliases: Vec<String>,
 }
 
 impl Audience {
-    /// Creates the audience of the server at this public URL: `https`, or `http` on this machine.
+    /// Creates the audience of the server at this public URL. The scheme is `https`, or `http` for a server on this machine.
     ///
     /// # Errors
     /// Returns an error if the URL has another scheme, a query, a fragment or credentials.
@@ -46,8 +46,7 @@ impl Audience {
         &self.resource
     }
 
-    /// Returns whether `name` is this server: its URI, with or without a trailing slash, or one of
-    /// its aliases, compared byte for byte.
+    /// Returns whether `name` is the URI of this server, with or without a trailing slash, or is equal to an alias byte for byte.
     pub fn matches(&self, name: &str) -> bool {
         self.is_resource(name) || self.aliases.iter().any(|other| other == name)
     }
@@ -63,7 +62,7 @@ impl Audience {
         origin.eq_ignore_ascii_case(own_origin) && path == own_path
     }
 
-    /// Returns the path of the server, empty for its root.
+    /// Returns the path of the server's URI; empty for the root.
     pub(crate) fn path(&self) -> &str {
         self.resource.get(self.origin..).unwrap_or_default()
     }
@@ -73,7 +72,7 @@ impl Audience {
     }
 }
 
-/// Parses a URL that clients receive.
+/// Parses a URL that the server publishes to clients. Errors name the URL as `what`.
 pub(crate) fn public_url(text: &str, what: &str) -> Result<Url, Error> {
     let wrong = |why: &str| {
         let shown = quoted(text.split('?').next().unwrap_or_default());

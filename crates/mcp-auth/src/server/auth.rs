@@ -1,4 +1,4 @@
-//! [`Auth`]: the caller, as a parameter of handlers.
+//! [`Auth`]: the caller, as a parameter of a handler.
 
 use mcp_protocol::{Grant, RequestContext, missing_scope, no_authentication};
 use mcp_server::{Call, Extraction, FromCall, HandlerError};
@@ -10,8 +10,8 @@ use super::identity::Identity;
 /// Over HTTP, the caller has the identity that the layer [`RequireBearer`](super::RequireBearer) has verified. Without this
 /// layer, the call is rejected, so that a missing layer cannot grant access. If the layer
 /// [accepts requests without a token](super::RequireBearerBuilder::allow_anonymous), the caller can be
-/// [anonymous](Self::is_anonymous): it has no identity and no scopes. Over stdio, the caller is the local user who started the
-/// server: it has no identity and all permissions. The same handler works over HTTP and over stdio.
+/// [anonymous](Self::is_anonymous): it then has no identity and no scopes. Over stdio, the caller is the local user who started
+/// the server: it has all permissions and no identity. The same handler works over HTTP and over stdio.
 ///
 /// ```
 /// use mcp_auth::server::Auth;
@@ -75,14 +75,14 @@ impl Auth {
         self.identity.as_ref()
     }
 
-    /// Returns the subject, which is the issuer's name for the caller;
-    /// `None` for the local user and for an [anonymous](Self::is_anonymous) caller.
+    /// Returns the subject, the name that the issuer gives the caller; `None` for the local user and for an
+    /// [anonymous](Self::is_anonymous) caller.
     pub fn subject(&self) -> Option<&str> {
         self.identity().map(Identity::subject)
     }
 
     /// Returns whether the caller has the scopes in `scope`, separated by spaces. Does not change the response. Use this method
-    /// in handlers that do less if the caller has fewer permissions.
+    /// if the handler can also do a part of its work without these scopes.
     pub fn has(&self, scope: &str) -> bool {
         match &self.identity {
             Some(identity) => identity.has(scope),
@@ -90,8 +90,8 @@ impl Auth {
         }
     }
 
-    /// Requires the scopes in `scope`, separated by spaces. A handler returns the error, so that
-    /// the client is asked for the missing scopes and can call again.
+    /// Requires the scopes in `scope`, separated by spaces. If the handler returns the error, the client receives a challenge
+    /// with the missing scopes, and can call again.
     ///
     /// # Errors
     /// Returns an error if the caller lacks a scope.

@@ -42,7 +42,7 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// Rejects a bound token with the scheme `Bearer`, and an unbound token with the scheme `DPoP`.
+    /// Rejects a bound token that was sent with the scheme `Bearer`, and an unbound token that was sent with the scheme `DPoP`.
     pub(crate) fn check_binding(self, scheme: Scheme) -> Result<(), Rejection> {
         match scheme {
             Scheme::Bearer if self.has("cnf") => Err(Rejection::invalid(BOUND)),
@@ -51,7 +51,7 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// Returns the thumbprint of the key that the token is bound to.
+    /// Returns the thumbprint of the key to which the token is bound; `None` if the token is not bound.
     pub(crate) fn key(self) -> Option<&'a str> {
         self.0.get("cnf")?.get("jkt")?.as_str()
     }
@@ -70,7 +70,7 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// Rejects a token for another server. The client does not learn the audiences.
+    /// Rejects a token for another server. The response does not tell the client the valid audiences.
     pub(crate) fn other_audience(self) -> Rejection {
         let names = self.0.get("aud").unwrap_or(&Value::Null);
         Rejection(RejectionReason::Audience(names.to_string()))
@@ -89,7 +89,7 @@ impl<'a> Claims<'a> {
         self.time("exp")
     }
 
-    /// Checks that the token is valid now.
+    /// Checks that the token is valid at this time.
     pub(crate) fn check_times(self, now: SystemTime, skew: Duration) -> Result<(), Rejection> {
         let expires = self.expires()?;
         if expires.is_some_and(|end| end.checked_add(skew).is_some_and(|end| now >= end)) {
@@ -106,7 +106,7 @@ impl<'a> Claims<'a> {
         Ok(())
     }
 
-    /// Returns a time claim: seconds since 1970; a fraction is ignored.
+    /// Returns a time claim: seconds since 1970. Ignores a fraction.
     fn time(self, name: &str) -> Result<Option<SystemTime>, Rejection> {
         let Some(value) = self.0.get(name) else {
             return Ok(None);
@@ -129,7 +129,7 @@ impl<'a> Claims<'a> {
         time.map(Some).ok_or_else(unreadable)
     }
 
-    /// Returns the scopes, from the claim `scope`, or from the claim `scp` of some issuers.
+    /// Returns the scopes from the claim `scope`, or from the claim `scp`, which some issuers use.
     fn scopes(self) -> Result<String, Rejection> {
         let value = self.0.get("scope").or_else(|| self.0.get("scp"));
         let list: Option<Vec<&str>> = match value {

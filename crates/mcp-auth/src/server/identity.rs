@@ -99,8 +99,8 @@ impl Identity {
         words.all(|word| self.0.scopes.contains(word))
     }
 
-    /// Returns the expiry of the token, if it has one. Each request is verified separately: a
-    /// running call continues after the expiry, and the next request needs another token.
+    /// Returns the expiry of the token, if it has one. Each request is verified separately. A running call continues after the
+    /// expiry, but the next request needs another token.
     pub fn expires(&self) -> Option<SystemTime> {
         self.0.expires
     }
@@ -125,8 +125,8 @@ impl Identity {
         }
     }
 
-    /// Returns the key of the user, a digest of the issuer and the subject. It is the same for all
-    /// clients of the user, and equal to [`Principal::user`].
+    /// Returns the key of the user, a digest of the issuer and the subject. The key is the same for all clients of the user, and
+    /// is equal to [`Principal::user`].
     pub fn user(&self) -> String {
         self.digest(None)
     }
@@ -142,7 +142,7 @@ impl Identity {
     }
 }
 
-/// A caller that has this identity in all requests of its connection, for tests of servers with
+/// Creates a caller that has this identity in all requests of a connection, for tests of servers with
 /// `mcp_server::testing::TestClient::signed_in`.
 impl From<Identity> for Caller {
     fn from(identity: Identity) -> Self {
@@ -154,7 +154,7 @@ impl From<Identity> for Caller {
     }
 }
 
-/// The properties of a connection of which only the identity is known.
+/// The facts of a connection if only the identity is known.
 struct IdentityFacts(Identity);
 
 impl TransportFacts for IdentityFacts {

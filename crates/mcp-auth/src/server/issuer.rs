@@ -24,7 +24,7 @@ pub(crate) struct Issuer {
     pub(crate) url: Url,
 }
 
-/// The metadata of an issuer, as far as the verification needs it.
+/// The members of an issuer's metadata that the verification of tokens needs.
 #[derive(Deserialize)]
 pub(crate) struct IssuerMetadata {
     issuer: String,
@@ -33,10 +33,10 @@ pub(crate) struct IssuerMetadata {
 }
 
 impl Issuer {
-    /// Creates an issuer from its name: a URL that is compared byte for byte.
+    /// Creates an issuer from its name. The name is a URL, and is compared byte for byte.
     ///
     /// # Errors
-    /// Returns an error if the name is not a URL that requests can be sent to.
+    /// Returns an error if requests cannot be sent to the URL.
     pub(crate) fn new(name: String) -> Result<Self, Error> {
         let url = public_url(&name, "the issuer")?;
         Ok(Self { name, url })
@@ -58,7 +58,7 @@ impl Issuer {
         }))
     }
 
-    /// Parses the URL that the metadata has in this field.
+    /// Parses the URL in this field of the metadata.
     pub(crate) fn endpoint(&self, field: &str, url: Option<&str>) -> Result<Url, Error> {
         Url::parse(url.unwrap_or_default()).map_err(|error| {
             let name = quoted(&self.name);

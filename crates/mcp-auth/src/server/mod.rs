@@ -23,9 +23,8 @@
 //! # }
 //! ```
 //!
-//! A challenge tells an unauthenticated client where to obtain a token, and a client with an
-//! insufficient token which scopes to request. The server does not issue tokens; authorization
-//! servers do.
+//! A challenge tells an unauthenticated client where to obtain a token. It tells a client whose token lacks scopes which scopes
+//! to request. The server does not issue tokens; authorization servers do.
 //!
 //! | Check | Default | Alternative |
 //! | --- | --- | --- |
@@ -38,8 +37,8 @@
 //! | owner of a session | the endpoint, with the [`Principal`](mcp_protocol::Principal) | |
 //!
 //! The layer removes the token from the request, so that no handler can forward it by mistake. Only an endpoint with
-//! `ServerOptions::with_forwarding` sends it on, to another process of the same server. A
-//! server that calls other servers signs in to them [as a client](crate::client).
+//! `ServerOptions::with_forwarding` forwards the token to another process of the same server. A server that calls other servers
+//! signs in to them [as a client](crate::client).
 //!
 //! Specification:
 //! [authorization](https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization).

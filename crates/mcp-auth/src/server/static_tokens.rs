@@ -17,15 +17,14 @@ use crate::error::Error;
 /// A verifier for tokens that the server knows in advance, each with the identity of its caller.
 /// [`static_tokens`] creates it.
 ///
-/// It holds digests of the tokens and compares them in constant time. Tokens have no audience: use
-/// different tokens for different servers.
+/// It stores digests of the tokens, and compares them in constant time. Tokens have no audience: use different tokens for
+/// different servers.
 pub struct StaticTokens(Vec<(String, Identity)>);
 
 /// Creates a verifier for these tokens, from the configuration or the environment of the server.
 ///
-/// Sessions belong to the [principal](Identity::principal) of their token: give each client its own
-/// subject. A token should have at least 128 bits of randomness. It is valid until
-/// [`Identity::with_expiry`], by default forever.
+/// A session belongs to the [principal](Identity::principal) of its token, so give each client a separate subject. A token should
+/// have at least 128 bits of randomness. It is valid until [`Identity::with_expiry`], by default forever.
 ///
 /// ```
 /// use mcp_auth::server::{Identity, require_bearer, static_tokens};
@@ -41,7 +40,7 @@ pub struct StaticTokens(Vec<(String, Identity)>);
 /// ```
 ///
 /// # Errors
-/// There is no token, a token occurs twice, or a token has characters that cannot be sent.
+/// There are no tokens, a token is repeated, or a token has characters that cannot be sent.
 pub fn static_tokens<T: Into<Secret>>(
     tokens: impl IntoIterator<Item = (T, Identity)>,
 ) -> Result<StaticTokens, Error> {
@@ -74,7 +73,8 @@ pub fn static_tokens<T: Into<Secret>>(
 }
 
 impl StaticTokens {
-    /// Returns the identity of a token. Always compares all tokens, so that the time does not depend on the token.
+    /// Returns the identity of a token. Always compares the token with all known tokens, so that the time does not depend on the
+    /// token.
     fn identity(&self, token: &Secret) -> Option<&Identity> {
         let digest = sha256(token.expose());
         let mut found = None;

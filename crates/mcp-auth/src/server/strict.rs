@@ -1,4 +1,4 @@
-//! Unambiguous decoding: JSON without duplicate names, and canonical base64url.
+//! Decodes JSON without duplicate names, and canonical base64url.
 //!
 //! Parsers treat duplicate names in different ways, so a token could have one meaning for its issuer and another meaning for this
 //! server.
@@ -13,8 +13,8 @@ pub(crate) fn parse_object(text: &[u8]) -> Option<Map<String, Value>> {
     mcp_jsonrpc::decode_document(text).ok()
 }
 
-/// Decodes base64url as signed tokens use it: without padding, other alphabets or nonzero trailing
-/// bits, so that each byte sequence has exactly one encoding.
+/// Decodes base64url as in signed tokens. Rejects padding, other alphabets and nonzero trailing bits, so that each byte sequence
+/// has exactly one encoding.
 pub(crate) fn decode_base64url(text: &str) -> Option<Vec<u8>> {
     BASE64URL_NOPAD.decode(text.as_bytes()).ok()
 }

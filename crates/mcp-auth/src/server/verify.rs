@@ -23,7 +23,7 @@ pub trait Verify: Send + Sync + 'static {
     /// Verifies a token and returns its identity.
     ///
     /// # Errors
-    /// Returns a rejection if the token is invalid or cannot be verified now.
+    /// Returns a rejection if the token is invalid or cannot be verified at the moment.
     ///
     /// # Cancel safety
     /// The future is dropped if its request is cancelled.
@@ -34,11 +34,11 @@ pub trait Verify: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Identity, Rejection>>;
 
     /// Verifies a token that a client sent with a proof for its key; see [`Dpop`](super::Dpop). The claims of the identity must
-    /// contain the thumbprint of the key, as `cnf.jkt`. The layer compares it with the key of the proof. Default: calls
-    /// [`verify`](Self::verify).
+    /// contain the thumbprint of the key, as `cnf.jkt`. The layer compares this thumbprint with the key of the proof. Default:
+    /// calls [`verify`](Self::verify).
     ///
     /// # Errors
-    /// As [`verify`](Self::verify).
+    /// The same as for [`verify`](Self::verify).
     ///
     /// # Cancel safety
     /// The future is dropped if its request is cancelled.
@@ -50,13 +50,13 @@ pub trait Verify: Send + Sync + 'static {
         self.verify(token, audience)
     }
 
-    /// Returns the issuer of the tokens, for the metadata of the server. Default: none.
+    /// Returns the issuer of the tokens, for the metadata of the server. Default: `None`.
     fn issuer(&self) -> Option<&str> {
         None
     }
 
-    /// Returns whether the server must name an authorization server, where clients obtain tokens.
-    /// Default: `true`. Return `false` if clients receive their tokens in another way.
+    /// Returns whether the metadata of the server must name an authorization server, from which clients obtain tokens. Default:
+    /// `true`. Return `false` if clients receive their tokens in another way.
     fn needs_authorization_server(&self) -> bool {
         true
     }
@@ -67,7 +67,7 @@ where
     F: Fn(Secret) -> O + Send + Sync + 'static,
     O: Future<Output = Result<Identity, Rejection>> + Send + 'static,
 {
-    /// Verifies with the closure, which must check the audience itself.
+    /// Calls the closure. The closure must check the audience of the token.
     fn verify<'a>(
         &'a self,
         token: &'a Secret,
@@ -79,7 +79,7 @@ where
 
 pub(crate) const OTHER_AUDIENCE: &str = "the token is for another audience";
 
-/// The reason why a token is not accepted.
+/// The reason why a token is rejected.
 #[derive(Debug)]
 pub struct Rejection(pub(crate) RejectionReason);
 
@@ -92,14 +92,14 @@ pub(crate) enum RejectionReason {
 }
 
 impl Rejection {
-    /// Rejects an invalid token. The client receives the reason with status 401, so the reason must not
-    /// contain the token or other private values.
+    /// Creates a rejection of an invalid token. The client receives the reason with status 401, so the reason must not contain
+    /// the token or other private values.
     pub fn invalid(why: impl Into<Cow<'static, str>>) -> Self {
         Self(RejectionReason::Invalid(why.into()))
     }
 
-    /// Rejects a token that cannot be verified now, for example because the issuer is unreachable. The client
-    /// receives status 503 and may retry. The cause is logged and not sent.
+    /// Creates a rejection of a token that cannot be verified at the moment, for example because the issuer is unreachable. The
+    /// client receives status 503 and may retry. The cause is logged and not sent.
     pub fn unavailable(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self(RejectionReason::Unavailable(cause.into()))
     }

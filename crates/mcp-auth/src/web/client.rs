@@ -1,4 +1,4 @@
-//! Requests to servers that are not trusted: few, small, and to allowed addresses only.
+//! Requests to servers that are not trusted. Their number and size are limited, and only allowed addresses are reached.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
 pub(crate) struct Limits {
     /// Maximum size of a response body.
     pub(crate) max_response_bytes: usize,
-    /// The timeout of a request, from the first byte sent to the last byte read, redirects included.
+    /// The timeout of a request, from the first byte that is sent to the last byte that is read, including redirects.
     pub(crate) timeout: Duration,
     pub(crate) max_redirects: usize,
 }
@@ -108,8 +108,8 @@ impl HttpClient {
         Ok(reply)
     }
 
-    /// Sends an MCP message without credentials, and returns the head of the response. The body is
-    /// not read: it may be an endless stream.
+    /// Sends an MCP message without credentials, and returns the head of the response. Does not read the body, because it may be
+    /// an endless stream.
     #[cfg(feature = "client")]
     pub(crate) async fn probe(
         &self,
@@ -193,7 +193,7 @@ impl Reply {
         self.status.is_server_error() || matches!(self.status.as_u16(), 408 | 425 | 429)
     }
 
-    /// Parses the body as JSON. Skips a byte order mark. If a member is repeated, the last value counts.
+    /// Parses the body as JSON. Skips a byte order mark. If a member is repeated, uses the last value.
     pub(crate) fn json<T: serde::de::DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         let body = self
             .body
@@ -229,7 +229,7 @@ fn next(from: &Url, reply: &Reply) -> Result<Url, Error> {
     })
 }
 
-/// Returns the `Authorization` of a client with a secret (`client_secret_basic`).
+/// Returns the `Authorization` header of a client with a secret (`client_secret_basic`).
 ///
 /// Specification: [RFC 6749, section 2.3.1](https://www.rfc-editor.org/rfc/rfc6749#section-2.3.1).
 pub(crate) fn basic_authorization(id: &str, secret: &str) -> Result<HeaderValue, Error> {
@@ -249,7 +249,7 @@ pub(crate) fn sensitive(text: &str) -> Result<HeaderValue, Error> {
     Ok(value)
 }
 
-/// Returns the error of the URL policy among the causes of an error.
+/// Returns the error of the URL policy, if it is among the causes of an error.
 fn refusal(error: &(dyn std::error::Error + 'static)) -> Option<Error> {
     causes(error).find_map(|error| error.downcast_ref::<Error>().cloned())
 }

@@ -26,8 +26,8 @@ pub(crate) type Tls = mcp_transport_http::ClientTls;
 #[derive(Clone, Default)]
 pub(crate) struct Tls(());
 
-/// The built-in client, which connects only to addresses that its policy allows. The HTTP client is created on the first request:
-/// reading the certificates of the system takes milliseconds, and most clients never need a sign-in.
+/// The built-in client, which connects only to addresses that its policy allows. The HTTP client is created on the first request,
+/// because reading the certificates of the system takes milliseconds, and most clients never need a sign-in.
 pub(crate) struct BuiltInService {
     resolver: PolicyResolver,
     timeout: Duration,
@@ -58,7 +58,7 @@ impl BuiltInService {
 }
 
 impl HttpService<RequestBody> for BuiltInService {
-    /// Fails if the certificates of the system cannot be used.
+    /// Sends a request. Returns an error if the certificates of the system cannot be used.
     fn send(
         &self,
         request: Request<RequestBody>,
@@ -103,7 +103,8 @@ fn secure(
     )))
 }
 
-/// Keeps no idle connections: the few requests of a sign-in go to several hosts, minutes apart.
+/// Returns a builder for the HTTP client without idle connections. A sign-in sends only a few requests, to several hosts, minutes
+/// apart.
 fn builder() -> hyper_util::client::legacy::Builder {
     let mut builder = Client::builder(TokioExecutor::new());
     builder.pool_max_idle_per_host(0);
@@ -131,8 +132,8 @@ impl Resolver for SystemResolver {
     }
 }
 
-/// The resolver of the connector. It checks the addresses that the connector uses, so that a name
-/// cannot change between the check and the connection (DNS rebinding).
+/// The resolver of the connector. It checks the same addresses that the connector then uses, so that the address of a name cannot
+/// change between the check and the connection (DNS rebinding).
 #[derive(Clone)]
 pub(crate) struct PolicyResolver {
     pub(crate) resolver: Arc<dyn Resolver>,

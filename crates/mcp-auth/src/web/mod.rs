@@ -1,4 +1,4 @@
-//! The HTTP client for authorization servers: few requests, small responses, safe addresses only.
+//! The HTTP client for authorization servers. It sends few requests, reads only small responses, and reaches only safe addresses.
 
 mod client;
 mod connect;

@@ -14,30 +14,30 @@ use mcp_transport_http::RequestBody;
 /// Defines the setters that all builders of this crate share: the HTTP client and the clock.
 macro_rules! shared_setters {
     () => {
-        /// Allows servers in private networks. Cloud metadata services, which hand out credentials of
-        /// machines, remain forbidden.
+        /// Allows servers in private networks. Cloud metadata services remain forbidden, because they give out credentials of
+        /// machines.
         pub fn allow_private_networks(mut self) -> Self {
             self.http_settings.private = crate::web::PrivateNetworks::Allowed;
             self
         }
 
-        /// Sets the resolver of host names. Its addresses are checked like the addresses of the default resolver, which is the
-        /// resolver of the operating system.
+        /// Sets the resolver of host names. The addresses that it returns are checked. Default: the resolver of the operating
+        /// system.
         pub fn resolver(mut self, resolver: impl crate::web::Resolver) -> Self {
             self.http_settings.resolver = std::sync::Arc::new(resolver);
             self
         }
 
-        /// Sets which certificates are trusted in addition to the certificates of the operating system.
+        /// Sets the certificates that are trusted in addition to the certificates of the operating system.
         #[cfg(feature = "tls")]
         pub fn tls(mut self, tls: mcp_transport_http::ClientTls) -> Self {
             self.http_settings.tls = tls;
             self
         }
 
-        /// Sets the HTTP client, a tower service, which replaces the built-in client. The URL of a request is checked before the
-        /// service receives it. The service itself must reject addresses of private networks after name resolution, and it must
-        /// not follow redirects.
+        /// Sets a tower service that replaces the built-in HTTP client. The URL of a request is checked before the service
+        /// receives it. The service itself must reject addresses of private networks after name resolution, and it must not
+        /// follow redirects.
         pub fn service<S, B>(mut self, service: S) -> Self
         where
             S: tower_service::Service<

@@ -1,8 +1,8 @@
 //! The URL policy: which addresses requests may reach (protection against SSRF).
 //!
-//! A server that names the URL of its metadata could name a cloud metadata service, a router, or a
-//! database that only this machine can reach. No request is sent to such an address, whether it is
-//! in the URL, the result of name resolution, or the target of a redirect.
+//! A server that names the URL of its metadata could name a cloud metadata service, a router, or a database that only this
+//! machine can reach. No request is sent to such an address, even if the address is the result of name resolution or the target
+//! of a redirect.
 //!
 //! Specification: [security best practices,
 //! SSRF](https://modelcontextprotocol.io/docs/tutorials/security/security_best_practices).
@@ -18,9 +18,9 @@ use crate::error::{Error, ErrorKind, quoted};
 /// The URL policy for the client of one server.
 #[derive(Debug, Clone)]
 pub(crate) struct UrlPolicy {
-    /// The host of the server, which may have any address except metadata services.
+    /// The host of the server. It may have any address except addresses of metadata services.
     server_host: String,
-    /// Whether the host of the server is this machine. Other hosts may then be this machine, too.
+    /// Whether the host of the server is this machine. If so, other hosts may be this machine too.
     local: bool,
     private: PrivateNetworks,
 }
@@ -31,8 +31,8 @@ pub(crate) enum PrivateNetworks {
     #[default]
     Forbidden,
     Allowed,
-    /// All hosts, if the server is in a private network or on this machine. The value is `true` if the server's URL contains a
-    /// private address, or if the last resolution of its name returned only private addresses.
+    /// All hosts, if the server is in a private network or on this machine. The value is `true` if the URL of the server contains
+    /// a private address, or if the last name resolution for the server returned only private addresses.
     #[cfg_attr(
         not(feature = "client"),
         expect(dead_code, reason = "only the client of one server knows its address")
@@ -110,8 +110,8 @@ impl UrlPolicy {
         }
     }
 
-    /// Records the addresses of a host. Ignores all hosts except the server. A server that also has a public address is not in a
-    /// private network.
+    /// Records the addresses of a host. Ignores all hosts except the server. If the server also has a public address, it is not
+    /// in a private network.
     pub(crate) fn observe(&self, host: &str, addresses: &[IpAddr]) {
         let PrivateNetworks::OfPrivateServer(is_private) = &self.private else {
             return;
@@ -164,7 +164,7 @@ enum AddressClass {
     Public,
     Local,
     Private,
-    /// Cloud metadata services, which hand out credentials.
+    /// Cloud metadata services, which give out credentials of machines.
     Metadata,
     Nowhere,
 }
@@ -243,7 +243,7 @@ fn is_local_name(name: &str) -> bool {
     name == "localhost" || name.ends_with(".localhost")
 }
 
-/// Parses a URL; `field` is its name in the error.
+/// Parses a URL. Errors name the URL as `field`.
 pub(crate) fn parse_url(kind: ErrorKind, field: &str, text: &str) -> Result<Url, Error> {
     Url::parse(text).map_err(|error| {
         let message = format!("{field} {} is not a URL", quoted(text));
@@ -251,7 +251,7 @@ pub(crate) fn parse_url(kind: ErrorKind, field: &str, text: &str) -> Result<Url,
     })
 }
 
-/// Formats a URL for an error message, without query and credentials, which may be secret.
+/// Formats a URL for an error message, without the query and the credentials, which may be secret.
 pub(crate) fn redacted(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn private_address_ranges_are_those_of_the_rfcs() {
+    fn private_address_ranges_match_the_rfcs() {
         let policy = |private| {
             let server = Url::parse("https://mcp.example.com").unwrap();
             UrlPolicy::new(&server, private).unwrap()
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_allowed_by_server_and_setting() {
+    fn the_allowed_addresses_depend_on_the_server_and_the_settings() {
         let local = "http://localhost:3000/mcp";
         let private = "https://10.0.0.5/mcp";
         let public = "https://mcp.example.com";

@@ -33,7 +33,7 @@ async fn client_credentials_sign_in_and_step_up_without_a_user() {
 }
 
 #[tokio::test]
-async fn a_workload_signs_in_with_an_assertion_only() {
+async fn a_workload_signs_in_with_only_an_assertion() {
     let net = Net::new();
     let auth = net
         .client()
@@ -155,7 +155,7 @@ async fn a_sign_in_without_a_configured_grant_names_the_missing_setting() {
 
 // proves: M-AUTH-072, M-AUTH-073
 #[tokio::test]
-async fn the_error_without_registration_names_the_setting() {
+async fn a_server_without_registration_is_an_error_that_names_the_setting() {
     let net = Net::new();
     let mut document = metadata(ISSUER);
     document["registration_endpoint"] = json!(null);
@@ -168,7 +168,7 @@ async fn the_error_without_registration_names_the_setting() {
 
 // A server that was taken over could name an issuer of its own.
 #[test]
-fn secrets_need_an_issuer() {
+fn credentials_with_a_secret_need_an_issuer() {
     let credentials = Credentials::new("robot").secret("canary");
     let builder = || OAuth::client(SERVER).client_credentials();
     let error = builder()

@@ -55,7 +55,7 @@ async fn a_client_registers_for_all_known_scopes() {
 }
 
 #[tokio::test]
-async fn a_client_whose_scopes_do_not_suffice_registers_again() {
+async fn a_client_registered_for_too_few_scopes_registers_again() {
     let net = Net::new();
     net.registers(Net::repeating);
     let (registered, ids) = stepped_up(&net, net.user()).await;

@@ -71,7 +71,7 @@ async fn t38_all_waiting_callers_receive_a_failure_and_the_token_is_kept() {
 }
 
 #[tokio::test]
-async fn t38_a_refresh_continues_without_its_caller() {
+async fn t38_a_refresh_continues_if_its_caller_is_dropped() {
     let net = Net::new();
     let auth = net.client().build().unwrap();
     let message = signed_in(&auth).await;

@@ -151,7 +151,7 @@ impl Resolver for Names {
 }
 
 #[tokio::test]
-async fn t34_a_name_with_a_private_address_is_not_connected_to() {
+async fn t34_no_connection_is_opened_to_a_host_name_with_a_private_address() {
     // No program listens at the addresses that a broken policy would connect to.
     for address in [
         "169.254.169.254",
@@ -274,7 +274,7 @@ async fn t36_t37_the_browser_is_not_opened_for_an_unsafe_server() {
 
 // proves: AUTH-056, M-AUTH-036
 #[tokio::test]
-async fn t31_a_token_is_sent_to_its_server_only_and_never_in_a_url() {
+async fn t31_a_token_is_sent_only_to_its_server_and_never_in_a_url() {
     let net = Net::new();
     let auth = net.client().build().unwrap();
     signed_in(&auth).await;

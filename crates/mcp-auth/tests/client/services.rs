@@ -111,7 +111,7 @@ async fn malformed_members_that_a_sign_in_does_not_need_are_ignored() {
 }
 
 #[tokio::test]
-async fn registrations_are_read_as_services_write_them() {
+async fn registration_responses_of_real_services_are_read() {
     for (name, value) in [
         ("client_secret_expires_at", json!(null)),
         ("client_secret_expires_at", json!("0")),
@@ -152,7 +152,7 @@ async fn registrations_are_read_as_services_write_them() {
 }
 
 #[tokio::test]
-async fn tokens_are_read_as_services_write_them() {
+async fn token_responses_of_real_services_are_read() {
     for body in [
         r#"{"access_token":"t","token_type":"Bearer","scope":["a","b"]}"#,
         "\u{feff}{\"access_token\":\"t\",\"token_type\":\"Bearer\"}",
@@ -330,7 +330,7 @@ async fn a_step_up_reports_the_missing_scopes_and_all_scopes() {
 }
 
 #[tokio::test]
-async fn a_diagnosis_shows_only_what_was_read() {
+async fn a_diagnosis_shows_only_metadata_that_the_server_published() {
     let net = Net::new();
     let mut document = metadata(ISSUER);
     document["grant_types_supported"] = json!(["authorization_code", "refresh_token"]);

@@ -44,7 +44,7 @@ async fn tokens_are_revoked_at_the_endpoint_of_their_issuer() {
 }
 
 #[tokio::test]
-async fn only_a_bound_token_is_revoked_with_its_key() {
+async fn only_a_bound_token_is_revoked_with_a_proof() {
     for (kind, is_bound) in [("DPoP", true), ("Bearer", false)] {
         let net = revoking();
         net.tokens(move |_| {
@@ -68,7 +68,7 @@ async fn only_a_bound_token_is_revoked_with_its_key() {
 }
 
 #[tokio::test]
-async fn a_server_that_only_revokes_refresh_tokens_has_revoked_the_tokens() {
+async fn a_revocation_succeeds_if_only_refresh_tokens_can_be_revoked() {
     let net = revoking();
     let auth = net.client().build().unwrap();
     signed_in(&auth).await;

@@ -35,7 +35,7 @@ impl Drop for Folder {
 /// Files in the place of those of the store: opening a pipe would block, and a link could create a file elsewhere.
 #[cfg(unix)]
 #[tokio::test]
-async fn pipes_and_links_are_not_opened() {
+async fn a_token_file_that_is_a_pipe_or_a_link_is_not_opened() {
     use mcp_auth::Secret;
     use rustix::fs::{CWD, FileType, Mode, mknodat};
 
@@ -110,7 +110,7 @@ async fn t38_two_programs_that_share_a_store_cause_one_refresh() {
 
 /// Some services name their users in the query.
 #[tokio::test]
-async fn tokens_for_one_query_are_not_used_for_another() {
+async fn tokens_for_a_url_with_one_query_are_not_used_for_another_query() {
     let store = MemoryTokenStore::new();
     let net = Net::new();
     let client = |query: &str| {

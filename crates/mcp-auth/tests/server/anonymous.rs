@@ -51,7 +51,7 @@ async fn a_request_without_a_token_has_no_identity_and_no_scopes() {
 }
 
 #[tokio::test]
-async fn a_scope_that_an_anonymous_request_misses_becomes_a_challenge_to_sign_in() {
+async fn an_anonymous_request_without_a_required_scope_gets_a_challenge() {
     let echo = Echo {
         demands: Some("notes:write"),
         ..Echo::default()

@@ -254,7 +254,7 @@ async fn the_token_must_be_bound_to_the_key_of_the_proof() {
     let (echo, service) = guarded(Dpop::new());
     let of_other = token(&[("cnf", json!({ "jkt": thumbprint(&Key::p256()) }))]);
     let reply = dpop(&service, &of_other, &proof(&of_other, "1")).await;
-    refused(&reply, "invalid_dpop_proof", "another key");
+    refused(&reply, "invalid_dpop_proof", "not bound to the key");
     for unbound in [
         token(&[]),
         token(&[("cnf", json!({}))]),
@@ -274,7 +274,7 @@ async fn the_token_must_be_bound_to_the_key_of_the_proof() {
 }
 
 #[tokio::test]
-async fn a_bound_token_is_not_a_bearer_token() {
+async fn a_bound_token_is_rejected_as_a_bearer_token() {
     let token = bound();
     let (echo, service) = guarded(Dpop::new());
     for proofs in [vec![], vec![proof(&token, "1")]] {
@@ -344,7 +344,7 @@ async fn unbound_tokens_can_be_rejected() {
 }
 
 #[tokio::test]
-async fn the_metadata_has_the_algorithms() {
+async fn the_metadata_lists_the_algorithms_of_proofs() {
     let document = async |builder: RequireBearerBuilder| {
         let guard = builder.build().unwrap();
         let path = guard.metadata().paths().next().unwrap().to_owned();
@@ -399,7 +399,7 @@ async fn missing_scopes_are_requested_for_the_same_scheme() {
 }
 
 #[tokio::test]
-async fn a_server_can_require_its_nonce() {
+async fn a_server_can_require_proofs_with_its_nonce() {
     let nonce = HeaderName::from_static("dpop-nonce");
     let key = "0123456789abcdef0123456789abcdef";
     let (echo, service) = guarded(Dpop::new().nonce_key(key));
@@ -448,7 +448,7 @@ impl ReplayCache for UnreachableCache {
 }
 
 #[tokio::test]
-async fn without_room_for_a_proof_the_request_is_rejected_for_now() {
+async fn a_request_gets_503_if_its_proof_cannot_be_stored() {
     let token = bound();
     let full = MemoryReplayCache::with_capacity(4);
     let (_, service) = guarded(Dpop::new().replay_cache(full));

@@ -127,7 +127,7 @@ async fn the_claims_of_an_active_token_are_validated() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failed_introspection_is_not_an_invalid_token() {
+async fn a_failed_introspection_does_not_make_a_token_invalid() {
     for status in [500, 401, 404, 200] {
         let net = Net::new();
         net.answer(INTROSPECT, status, &json!("<html>"));

@@ -123,7 +123,7 @@ async fn the_first_token_with_a_new_key_is_accepted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failed_fetch_is_not_an_invalid_token() {
+async fn a_failed_fetch_of_keys_does_not_make_a_token_invalid() {
     let net = Net::new();
     let jwt = verifier(&net);
     net.answer(JWKS, 500, &json!({}));
@@ -172,7 +172,7 @@ async fn a_failed_fetch_is_not_an_invalid_token() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fetch_continues_without_its_caller() {
+async fn a_fetch_of_keys_continues_if_its_caller_is_dropped() {
     let net = Net::new();
     let jwt = verifier(&net);
     net.hold(true);
@@ -246,7 +246,7 @@ impl Resolver for Rebound {
 }
 
 #[tokio::test]
-async fn t34_a_name_with_a_private_address_is_not_connected_to() {
+async fn t34_no_connection_is_opened_to_a_host_name_with_a_private_address() {
     let asked = Arc::new(AtomicUsize::new(0));
     let issuer = "http://localhost:1";
     let builder = Jwt::builder(issuer).resolver(Rebound(Arc::clone(&asked)));

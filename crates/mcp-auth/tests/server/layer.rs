@@ -204,7 +204,7 @@ async fn a_token_without_the_scope_of_the_server_is_forbidden() {
 
 // proves: AUTH-067, AUTH-068, AUTH-069, AUTH-070, AUTH-071, M-AUTH-048, M-AUTH-049
 #[tokio::test]
-async fn a_scope_that_a_handler_misses_becomes_a_challenge() {
+async fn a_missing_scope_that_a_handler_requires_becomes_a_challenge() {
     let echo = Echo {
         demands: Some("notes:read notes:write"),
         ..Echo::default()

@@ -110,7 +110,7 @@ async fn streams_outside_of_calls_end_when_their_token_expires() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_and_connections_of_the_older_transport_outlive_their_token() {
+async fn calls_and_http_sse_connections_outlive_their_token() {
     for (method, header) in [
         (Method::POST, ("mcp-session-id", "1")),
         (Method::POST, ("mcp-method", "tools/call")),

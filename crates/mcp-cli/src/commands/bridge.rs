@@ -16,12 +16,12 @@ use crate::output::say;
 use crate::sign_in_hint;
 use crate::target::{Server, Target};
 
-/// The variable with the bearer token.
+/// The environment variable with the bearer token.
 const TOKEN: &str = "MCP_BRIDGE_TOKEN";
 
 /// The settings of the bridge from the command line.
 pub(super) struct Settings {
-    /// The address for HTTP; `None` is stdio.
+    /// The address for HTTP; `None` for stdio.
     pub(super) listen: Option<String>,
     pub(super) public_url: Option<String>,
     pub(super) allow_origin: Vec<String>,

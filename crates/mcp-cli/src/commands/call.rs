@@ -46,7 +46,7 @@ pub(super) async fn run(words: Words, as_task: bool, options: &Options) -> Resul
     }
 }
 
-/// Calls the tool. Returns a failure if the call cannot be sent, and otherwise the outcome of the call.
+/// Calls the tool. Returns a failure if the call cannot be sent, otherwise the outcome of the call.
 async fn call(
     client: &Client,
     name: &str,
@@ -95,7 +95,8 @@ async fn call(
     Ok(result)
 }
 
-/// Returns the tools to suggest for a misspelled name. If the name has the prefix of a server behind a gateway, only the tools of this server are suggested.
+/// Returns the tools to suggest for a misspelled name. If the name has the prefix of a server behind a gateway, suggests only the
+/// tools of this server.
 fn candidates<'a>(name: &str, tools: impl Iterator<Item = &'a str> + Clone) -> Vec<&'a str> {
     let prefix = name.find("__").map_or("", |end| &name[..end + 2]);
     let of_server = tools.clone().filter(|tool| tool.starts_with(prefix));
@@ -106,8 +107,8 @@ fn candidates<'a>(name: &str, tools: impl Iterator<Item = &'a str> + Clone) -> V
     }
 }
 
-/// Checks that the schema has each argument. If the schema allows other arguments, an unknown argument causes only a warning,
-/// because it can be a typing error.
+/// Checks that the schema has each argument. If the schema allows other arguments, only warns about an unknown argument, because
+/// it may be a typing error.
 fn check_names(tool: &str, arguments: &Map<String, Value>, schema: &Value) -> Result<(), Failure> {
     let Some(names) = argument_names(schema) else {
         return Ok(());
@@ -128,8 +129,8 @@ fn check_names(tool: &str, arguments: &Map<String, Value>, schema: &Value) -> Re
     Ok(())
 }
 
-/// Returns a text that names the servers whose tools are missing in the list of a gateway. Returns `None` if no server is
-/// missing, or if the server is not a gateway.
+/// Returns a text that names the servers whose tools are missing in the list of a gateway; `None` if no server is missing, or if
+/// the server is not a gateway.
 pub(super) async fn unavailable(client: &Client) -> Option<String> {
     let listed = client
         .request_raw(method::TOOLS_LIST.to_owned(), json!({}))
@@ -147,10 +148,10 @@ pub(super) async fn unavailable(client: &Client) -> Option<String> {
     ))
 }
 
-/// Progress on stderr: on a terminal, one line that changes; otherwise, one line for each report.
+/// Shows progress on stderr: on a terminal, in one line that changes; otherwise, in one line for each report.
 #[derive(Default)]
 struct Bar {
-    /// The characters of the line that is shown.
+    /// Number of characters in the line that is shown.
     width: usize,
 }
 

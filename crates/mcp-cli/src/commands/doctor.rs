@@ -16,10 +16,10 @@ use crate::hidden::hide;
 use crate::target::{HttpServer, Server, Target};
 use crate::{login, output};
 
-/// Timeout of the DNS lookup, and of the TCP connection.
+/// Timeout of the DNS lookup, and timeout of the TCP connection.
 const NETWORK: Duration = Duration::from_secs(10);
 
-/// The result of one step.
+/// The result of one step of the diagnosis.
 #[derive(Serialize)]
 struct Finding {
     step: &'static str,
@@ -27,7 +27,7 @@ struct Finding {
     text: String,
 }
 
-/// The steps so far. Without `--json`, each step is printed at once.
+/// The results of the steps so far. Without `--json`, each result is printed at once.
 struct Report {
     is_json: bool,
     steps: Vec<Finding>,
@@ -45,7 +45,7 @@ impl Report {
         Ok(())
     }
 
-    /// Adds a step that has failed. Returns the exit code.
+    /// Adds the result of a failed step. Returns the exit code.
     fn fail(&mut self, step: &'static str, failure: &Failure) -> Result<Code, Failure> {
         self.add(false, step, failure.full_text())?;
         Ok(failure.code)
@@ -70,7 +70,7 @@ pub(super) async fn run(words: Words, options: &Options) -> Result<Code, Failure
     Ok(code)
 }
 
-/// Runs the steps until one fails. Returns the exit code.
+/// Runs the steps of the diagnosis until one fails. Returns the exit code.
 async fn diagnose(
     target: &Target,
     options: &Options,
@@ -125,7 +125,7 @@ async fn diagnose(
     Ok(code)
 }
 
-/// Looks up and dials the server. Returns whether it accepts connections.
+/// Looks up the host of the server and opens a TCP connection. Returns whether the server accepts connections.
 async fn network(url: &Url, report: &mut Report) -> Result<bool, Failure> {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     let port = url.port_or_known_default().unwrap_or(80);
@@ -180,7 +180,7 @@ async fn authorization(
     report.add(diagnosis.is_published(), "sign-in", diagnosis.to_string())
 }
 
-/// Finds the program as the system does. Returns whether it exists.
+/// Searches for the program in the same way as the operating system. Returns whether the program exists.
 fn program(name: &str, report: &mut Report) -> Result<bool, Failure> {
     let found = match name.contains(['/', '\\']) {
         true => Some(PathBuf::from(name)).filter(|path| path.is_file()),

@@ -1,5 +1,5 @@
-//! The paths `/healthz` and `/readyz`, which need no token. `/readyz` names the servers that are not ready; its response contains no text of
-//! a server.
+//! The paths `/healthz` and `/readyz`, which need no token. `/readyz` names the servers that are not ready. Its response contains
+//! no text from a server.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use tower_service::Service;
 
-/// A check that returns the reasons why the program is not ready, one line each; an empty text if the program is ready.
+/// A check that returns the reasons why the program is not ready, one reason per line; an empty text if it is ready.
 pub(crate) type CheckReady =
     Arc<dyn Fn() -> Pin<Box<dyn Future<Output = String> + Send>> + Send + Sync>;
 
-/// Answers the paths of health checks, and passes all other requests on.
+/// Responds to requests for the paths of health checks, and passes all other requests to the inner service.
 #[derive(Clone)]
 pub(crate) struct Health<S> {
     inner: S,

@@ -1,4 +1,4 @@
-//! Serving a proxy or gateway over HTTP.
+//! Serves a proxy or gateway over HTTP.
 
 use std::fmt::Display;
 use std::net::SocketAddr;
@@ -23,29 +23,29 @@ use super::health::{CheckReady, Health};
 use crate::failure::Failure;
 use crate::output;
 
-/// The issuer of the tokens that a configuration has. It is the same in all processes of a cluster.
+/// The issuer of the tokens in a configuration. It is the same in all processes of a cluster.
 const USERS: &str = "mcp-gateway";
 
 /// The settings with which a command serves HTTP.
 pub(super) struct HttpSettings<'a> {
-    /// The URL that clients use, if they are not on this machine. Such clients need a token.
+    /// The URL for clients on other machines. These clients need a token.
     pub(super) public_url: Option<&'a str>,
-    /// The name of the setting of `public_url`, for errors.
+    /// The name of the setting for `public_url` in errors.
     pub(super) public_url_setting: &'a str,
     pub(super) allowed_origins: &'a [String],
-    /// The tokens of the configuration, and the scopes that every token needs. `None` if all clients have the same token.
+    /// The tokens of the configuration, and the scopes that every token must have. `None` if all clients have the same token.
     pub(super) authorization: Option<(TokenSource<'a>, &'a [String])>,
-    /// A file with certificates of CAs to trust, for requests to the authorization server.
+    /// A file with certificates of additional CAs to trust for requests to the authorization server.
     pub(super) ca: Option<&'a Path>,
     /// The scopes that clients request when they sign in.
     pub(super) scopes_supported: Vec<String>,
-    /// The variable with the bearer token of all clients, if the configuration has no tokens.
+    /// The environment variable with the bearer token of all clients, if the configuration has no tokens.
     pub(super) token_variable: &'a str,
-    /// The address of this process for other processes of the same gateway.
+    /// The address at which other processes of the same gateway reach this process.
     pub(super) own_address: Option<&'a Uri>,
 }
 
-/// Binds an address; `setting` names it in errors.
+/// Listens on an address. Errors name the address as `setting`.
 pub(super) async fn listen(setting: &str, address: &str) -> Result<TcpListener, Failure> {
     TcpListener::bind(address).await.map_err(|error| {
         Failure::usage(format!(
@@ -79,7 +79,7 @@ impl HttpSettings<'_> {
         Ok(())
     }
 
-    /// Creates the layer that checks the tokens of the configuration; `None` if it has no tokens.
+    /// Creates the layer that checks the tokens of the configuration; `None` if the configuration has no tokens.
     fn configured(&self, url: &str) -> Result<Option<RequireBearer>, Failure> {
         let layer = match self.authorization {
             None => return Ok(None),
@@ -89,13 +89,13 @@ impl HttpSettings<'_> {
         layer.map(Some)
     }
 
-    /// Creates the layer that requires the same token of all clients.
+    /// Creates the layer that requires the same token from all clients.
     fn common(&self, url: &str, token: &str) -> Result<RequireBearer, Failure> {
         let verifier = static_tokens([(token, Identity::new(url, "client"))]);
         self.bearer(url, verifier.map_err(|error| problem(&error))?)
     }
 
-    /// Creates the verifier of the tokens of an authorization server.
+    /// Creates the verifier for the tokens of an authorization server.
     fn jwt(&self, issuer: &str) -> Result<Jwt, Failure> {
         let mut verifier = Jwt::builder(issuer);
         if let Some(ca) = self.ca {
@@ -122,15 +122,16 @@ impl HttpSettings<'_> {
     }
 }
 
-/// Returns the key of a user, to whom the configuration has given an account.
+/// Returns the key of a user. Accounts in the configuration belong to users with this key.
 pub(super) fn user_key(issuer: Option<&str>, subject: &str) -> String {
     Identity::new(issuer.unwrap_or(USERS), subject).user()
 }
 
-/// Creates the verifier of the tokens that a configuration has.
+/// Creates the verifier for the tokens in a configuration.
 ///
 /// # Errors
-/// Two tokens are equal, a token cannot be sent, or a scope is not valid. The message names the user, and does not contain the token.
+/// Two tokens are equal, a token cannot be sent, or a scope is not valid. The message names the user and does not contain the
+/// token.
 pub(super) fn of_users(tokens: &[ClientToken]) -> Result<StaticTokens, Failure> {
     let failed = |text: String| Failure::usage(text).about("/gateway/auth/tokens");
     let mut known = Vec::new();
@@ -174,7 +175,7 @@ fn cors(origins: &[String]) -> Result<CorsLayer, Failure> {
         .expose_headers(CORS_RESPONSE_HEADERS))
 }
 
-/// Serves HTTP until Ctrl-C or a signal to end. The settings were [checked](HttpSettings::check).
+/// Serves HTTP until Ctrl-C or a signal to end. The settings must have been [checked](HttpSettings::check).
 pub(super) async fn serve(
     listener: TcpListener,
     service: impl Service,
@@ -232,7 +233,7 @@ pub(super) async fn serve(
         .map_err(|error| problem(&error))
 }
 
-/// Returns the bearer token, and whether it is new.
+/// Returns the bearer token, and whether it was newly generated.
 fn token(variable: &str) -> Result<(String, bool), Failure> {
     match std::env::var(variable) {
         Ok(token) => Ok((token, false)),

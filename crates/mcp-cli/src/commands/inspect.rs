@@ -10,21 +10,21 @@ use crate::failure::{Code, Failure};
 use crate::output::{self, first_line};
 use crate::target::Target;
 
-/// Everything that a server offers.
+/// All definitions of a server.
 #[derive(Debug, Default)]
 pub(crate) struct Offer {
     pub(crate) tools: Vec<Tool>,
     pub(crate) prompts: Vec<Prompt>,
     pub(crate) resources: Vec<Resource>,
     pub(crate) templates: Vec<ResourceTemplate>,
-    /// The problems of the lists themselves.
+    /// Problems that concern a list as a whole.
     notes: Vec<String>,
-    /// The first list that failed.
+    /// The failure of the first list that could not be read.
     failure: Option<Failure>,
 }
 
 impl Offer {
-    /// Reads the lists that the server declares. If a list fails, the other lists are still read.
+    /// Reads the lists that the server declares. If one list fails, still reads the other lists.
     pub(crate) async fn of(client: &Client) -> Self {
         let (declared, mut offer) = (client.capabilities(), Self::default());
         if declared.tools.is_some() {
@@ -47,7 +47,7 @@ impl Offer {
         offer
     }
 
-    /// Returns and removes the failure of the first list that failed.
+    /// Removes and returns the failure of the first list that could not be read.
     pub(crate) fn take_failure(&mut self) -> Result<(), Failure> {
         self.failure.take().map_or(Ok(()), Err)
     }
@@ -161,7 +161,7 @@ fn page(client: &Client, offer: &Offer, warnings: &[String]) -> Result<(), Failu
     output::print(&text)
 }
 
-/// Returns the description that the server gives of itself: name, version, revision, capabilities, instructions.
+/// Returns the server's description of itself: name, version, revision, capabilities and instructions.
 fn head(client: &Client) -> String {
     let info = client.server_info();
     let title = info.title.as_deref();
@@ -206,7 +206,7 @@ fn section<'a>(
     }
 }
 
-/// Returns the arguments of a prompt, with a question mark behind each optional argument.
+/// Returns the arguments of a prompt, with a question mark after each optional argument.
 fn arguments(prompt: &Prompt) -> String {
     let arguments = prompt.arguments.iter().flatten();
     let shown = arguments.map(|argument| match argument.required {
@@ -216,7 +216,7 @@ fn arguments(prompt: &Prompt) -> String {
     shown.collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the parameters of a tool as `name: type`, with a question mark behind each optional parameter.
+/// Returns the parameters of a tool as `name: type`, with a question mark after each optional parameter.
 fn parameters(schema: &Value) -> String {
     let required = schema["required"].as_array();
     let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|one| one == name));
@@ -231,7 +231,7 @@ fn parameters(schema: &Value) -> String {
     shown.collect::<Vec<_>>().join(", ")
 }
 
-/// Connects once for each revision.
+/// Connects once with each revision, and shows whether the server supports it.
 async fn all_revisions(target: &Target, options: &Options) -> Result<Code, Failure> {
     let mut rows = Vec::new();
     for revision in Revision::ALL {

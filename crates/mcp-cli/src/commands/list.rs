@@ -57,7 +57,8 @@ pub(super) async fn run(
     shown.map(|()| Code::Success)
 }
 
-/// Removes the kind from the words and returns it. The kind is before or after the server. A server can have the name of a kind.
+/// Removes the kind from the words and returns it. The kind can be before or after the server, and the name of a server can be
+/// equal to a kind.
 fn take_kind(words: &mut Words) -> Option<ListKind> {
     let last = words.words.len().saturating_sub(1);
     let places = match (words.program.is_empty(), last) {
@@ -70,7 +71,7 @@ fn take_kind(words: &mut Words) -> Option<ListKind> {
     Some(kind)
 }
 
-/// Returns the description of an item or, if it has none, its name.
+/// Returns the description of an item; if it has no description, its name.
 fn described(description: &Option<String>, name: &str) -> Option<String> {
     description.clone().or_else(|| Some(name.to_owned()))
 }

@@ -1,4 +1,4 @@
-//! `mcp repl`: requests and notifications that the user writes, on one connection.
+//! `mcp repl`: sends requests and notifications that the user enters, on one connection.
 
 use std::io::{IsTerminal as _, stdin};
 use std::sync::{Arc, Mutex};
@@ -95,7 +95,7 @@ fn terminal(error: &ReadlineError) -> Failure {
     Failure::usage(format!("cannot read the terminal: {error}"))
 }
 
-/// Reads a line. Reading blocks, so it runs on its own thread.
+/// Reads a line. Reading blocks the thread, so it runs on a separate thread.
 async fn read(
     mut editor: DefaultEditor,
 ) -> Result<(Result<String, ReadlineError>, DefaultEditor), Failure> {
@@ -111,7 +111,7 @@ async fn read(
         .map_err(|error| Failure::usage(error.to_string()))
 }
 
-/// A message that the user wrote.
+/// A message that the user has entered.
 #[derive(Debug, PartialEq)]
 struct Message {
     method: String,
@@ -149,7 +149,7 @@ impl Message {
         })
     }
 
-    /// Sends the message, and prints the response of a request.
+    /// Sends the message. If it is a request, prints the response.
     async fn send(self, client: &Client, options: &Options) -> Result<(), Failure> {
         if !self.is_request {
             let params = match self.params {
@@ -181,12 +181,12 @@ fn json(text: &str) -> Result<Value, String> {
     mcp_jsonrpc::decode_document(text).map_err(|error| format!("{text:?} is not JSON: {error}"))
 }
 
-/// A printer, which prints lines above the prompt.
+/// Prints lines above the prompt.
 #[derive(Clone)]
 struct Printer(Arc<Mutex<Option<Box<dyn ExternalPrinter + Send>>>>);
 
 impl Printer {
-    /// Without a terminal, lines go to stderr.
+    /// Creates a printer. Without a terminal, it prints lines to stderr.
     fn new(editor: &mut DefaultEditor) -> Self {
         let printer = editor.create_external_printer().ok();
         let printer = printer.map(|printer| Box::new(printer) as Box<dyn ExternalPrinter + Send>);

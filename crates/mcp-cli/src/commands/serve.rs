@@ -21,7 +21,7 @@ use crate::hidden;
 use crate::log;
 use crate::output::say;
 
-/// The variable with the bearer token.
+/// The environment variable with the bearer token.
 const TOKEN: &str = "MCP_GATEWAY_TOKEN";
 
 /// Serves the gateway of a configuration file over HTTP or stdio.
@@ -88,7 +88,7 @@ fn within(file: &Path, failure: Failure) -> Failure {
     failure.about(&file.display().to_string())
 }
 
-/// Returns a number and a noun, which is in the singular for 1.
+/// Returns a number and a noun. The noun is in the singular if the number is 1.
 fn counted(count: usize, noun: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{ending}")
@@ -170,12 +170,12 @@ fn read(file: &Path, options: &Options) -> Result<GatewayConfig, Failure> {
     Ok(config.with_user_keys(|subject| http::user_key(issuer.as_deref(), subject)))
 }
 
-/// Maximum time to read the file again.
+/// Maximum time to read the configuration file again.
 #[cfg(unix)]
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Reads the file on a separate thread while the gateway serves. Does not read a pipe or a device, because these can block for
-/// any length of time.
+/// Reads the configuration file again, on a separate thread, because the gateway is serving. Does not read a pipe or a device,
+/// because reading them can block for any length of time.
 #[cfg(unix)]
 async fn read_again(file: &Path, options: &Options) -> Result<GatewayConfig, Failure> {
     let (path, options) = (file.to_owned(), options.clone());
@@ -197,7 +197,7 @@ async fn read_again(file: &Path, options: &Options) -> Result<GatewayConfig, Fai
     }
 }
 
-/// Reports the state of each server, and rules that match nothing.
+/// Reports the state of each server, and the rules that match nothing.
 fn report(gateway: &Gateway) {
     for mount in gateway.mounts() {
         let name = &mount.name;
@@ -216,8 +216,8 @@ fn report(gateway: &Gateway) {
     }
 }
 
-/// Reports the state of the servers after the first attempt to connect to each of them. Then reads the file again after each
-/// SIGHUP. If the file has an error, the gateway keeps its configuration. Returns only if the signal cannot be handled.
+/// Reports the state of the servers after the first attempt to connect to each server. Then reads the configuration file again
+/// after each SIGHUP. If the file has an error, the gateway keeps its configuration. Returns only if SIGHUP cannot be handled.
 #[cfg(unix)]
 async fn report_and_reload(
     file: &Path,

@@ -14,14 +14,13 @@ use crate::failure::{Code, Failure};
 use crate::output;
 use crate::target::Target;
 
-/// Maximum number of events that wait for stdout. Further events are dropped, and stderr says so.
+/// Maximum number of events that wait for stdout. Further events are dropped, and a line on stderr reports this.
 const WAITING: usize = 1_024;
 
-/// Intervals between two checks of whether the server responds: the first while it responds, the second while it does not
-/// respond.
+/// Intervals between checks whether the server responds: `PROBE` while it responds, `RETRY` while it does not respond.
 const PROBE: Duration = Duration::from_secs(5);
 const RETRY: Duration = Duration::from_secs(1);
-/// Maximum time until a response.
+/// Maximum time that a check waits for the response.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Reports when the server stops responding, and when it responds again. Never completes.

@@ -1,7 +1,8 @@
-//! Secrets that no text of the program shows: values of variables, and the user, password, query and fragment of a URL.
+//! Hides secrets in the texts of this program. Secrets are the values of variables, and the user, password, query and fragment of
+//! a URL.
 //!
-//! Errors of libraries contain URLs and commands with the values of variables. [`hide`] removes the secrets from a text for
-//! people before the text is printed. Results of servers on stdout are not changed.
+//! Errors of libraries can contain URLs, and commands with the values of variables. Before a text for people is printed, [`hide`]
+//! removes the secrets from it. Results of servers on stdout are not changed.
 
 mod spellings;
 #[cfg(test)]
@@ -19,11 +20,11 @@ use spellings::{MIN_BYTES, spellings};
 /// The secrets of this process.
 static SECRETS: Mutex<Secrets> = Mutex::new(Secrets(Vec::new()));
 
-/// Maximum number of spellings of secrets. If there are more, the first spellings are kept.
+/// Maximum number of stored spellings of secrets. Further spellings are not stored.
 const MAX_SECRETS: usize = 8_192;
 /// The text that replaces a hidden part of a URL on the command line.
 pub(crate) const HIDDEN: &str = "[hidden]";
-/// Parts of names that mark the value of a variable or header as secret, in upper case.
+/// Texts in upper case that mark a variable or header as secret if its name contains one of them.
 const SECRET_NAMES: [&str; 9] = [
     "KEY",
     "TOKEN",
@@ -35,13 +36,14 @@ const SECRET_NAMES: [&str; 9] = [
     "AUTHORIZATION",
     "COOKIE",
 ];
-/// Words of names with the same meaning. They count only as whole words, because `PATH`, for example, contains `PAT`.
+/// Words in upper case that mark a variable or header as secret if its name contains one of them as a whole word. For example,
+/// `PAT` must be a whole word, because `PATH` is not secret.
 const SECRET_WORDS: [&str; 2] = ["PASS", "PAT"];
-/// Marks the end of a text that was cut.
+/// The character at the end of a truncated text.
 const CUT: char = '…';
 
-/// Hides the values of the variables in the command, the arguments, the URL and the headers of a server. Each value is replaced
-/// by its reference, such as `${TOKEN}`.
+/// Hides the values of variables in the command, the arguments, the URL and the headers of a server. In texts, each value is
+/// replaced by its reference, such as `${TOKEN}`.
 pub(crate) fn add_values(server: &ServerConfig, variables: &Variables) {
     for (reference, value) in server.values(variables) {
         add_value(&reference, &value);
@@ -49,7 +51,7 @@ pub(crate) fn add_values(server: &ServerConfig, variables: &Variables) {
 }
 
 /// Hides the values of a program's variables and of headers if their names say that the values are secret. The program can write
-/// its variables to stderr, and a server can repeat the headers. In `launch`, references are already replaced by values.
+/// its variables to stderr, and a server can repeat the headers. In `launch`, references must already be replaced by values.
 pub(crate) fn add_named_values(launch: &Launch) {
     let (Launch::Stdio { env: named, .. } | Launch::Http { headers: named, .. }) = launch else {
         return;
@@ -59,7 +61,7 @@ pub(crate) fn add_named_values(launch: &Launch) {
     }
 }
 
-/// Hides the value of a variable or header, if its name says that it is secret.
+/// Hides the value of a variable or header if its name marks it as secret.
 pub(crate) fn add_named(name: &str, value: &str) {
     let upper = name.to_ascii_uppercase();
     let mut words = upper.split(|c: char| !c.is_ascii_alphanumeric());
@@ -70,7 +72,7 @@ pub(crate) fn add_named(name: &str, value: &str) {
     }
 }
 
-/// Hides the secrets of URLs among the words of the command line.
+/// Hides the secrets in all words of the command line that are URLs.
 pub(crate) fn add_words(words: impl Iterator<Item = String>) {
     for word in words {
         let option = word
@@ -86,12 +88,12 @@ pub(crate) fn add_words(words: impl Iterator<Item = String>) {
     }
 }
 
-/// Hides the parts of a URL that [`shown`](crate::target::shown) leaves out.
+/// Hides the parts of a URL that [`shown`](crate::target::shown) omits.
 pub(crate) fn add_url(url: &Url) {
     secrets().add_url(url);
 }
 
-/// Hides a value in each spelling, and its parts.
+/// Hides a value and its parts in all their spellings.
 pub(crate) fn add_value(reference: &str, value: &str) {
     secrets().add_value(reference, value);
 }
@@ -105,7 +107,7 @@ fn secrets() -> MutexGuard<'static, Secrets> {
     lock(&SECRETS)
 }
 
-/// The secrets in lower case, each with the text that replaces it. The longest secrets come first.
+/// The secrets in lower case, the longest first, each with the text that replaces it.
 struct Secrets(Vec<(String, String)>);
 
 impl Secrets {
@@ -142,7 +144,7 @@ impl Secrets {
         self.add_parts(reference, value);
     }
 
-    /// Adds a text and its parts in each spelling.
+    /// Adds a text and its parts in all their spellings.
     fn add_parts(&mut self, reference: &str, text: &str) {
         for spelling in spellings(text) {
             self.add(&spelling, reference);
@@ -160,7 +162,7 @@ impl Secrets {
         all.insert(at, (secret, shown.to_owned()));
     }
 
-    /// Replaces all secrets, also where they overlap, and in upper or lower case.
+    /// Replaces all secrets, in upper or lower case, even if they overlap.
     fn hide(&self, text: String) -> String {
         let lower = text.to_ascii_lowercase();
         // For each byte, what is shown instead of it.
@@ -199,8 +201,8 @@ impl Secrets {
         hidden
     }
 
-    /// A truncated text can end with the beginning of a secret. Returns the size of the longest such beginning, and the text that
-    /// replaces it.
+    /// Finds the beginning of a secret at the end of a truncated text. Returns the size of the longest such beginning in bytes,
+    /// and the text that replaces it.
     fn cut_secret(&self, text: &str) -> Option<(usize, &str)> {
         let beginnings = self.0.iter().filter_map(|(secret, shown)| {
             let lengths = MIN_BYTES..secret.len().min(text.len() + 1);

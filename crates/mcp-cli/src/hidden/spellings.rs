@@ -1,18 +1,18 @@
-//! The spellings of a secret, and of its parts.
+//! Computes the spellings of a secret and of its parts.
 //!
 //! A text can contain only a part of a secret, for example if a URL is shown without its query. In quoted texts and in URLs, some
 //! characters are escaped.
 
 use url::Url;
 
-/// Minimum length of a secret in bytes. Shorter texts are part of other words.
+/// Minimum length of a secret in bytes. A shorter text often occurs within other words.
 pub(super) const MIN_BYTES: usize = 4;
-/// Maximum number of parts of one kind of a secret.
+/// Maximum number of parts of each kind for one secret.
 const MAX_PARTS: usize = 1_024;
-/// The first words of the values of `Authorization`.
+/// The words with which values of the header `Authorization` begin.
 const SCHEMES: [&str; 2] = ["Basic", "Bearer"];
-/// The characters that programs leave unchanged in a URL, in addition to letters, digits, `-`, `.` and `_`, and the way in which
-/// they write a space. In this order: RFC 3986, `quote`, `encodeURIComponent`, `encodeURI`, HTML forms, `quote_plus`.
+/// For each way of escaping a URL, the characters that are not escaped, and the spelling of a space. Letters, digits, `-`, `.`
+/// and `_` are never escaped. The order is: RFC 3986, `quote`, `encodeURIComponent`, `encodeURI`, HTML forms, `quote_plus`.
 const PERCENT: [(&str, &str); 6] = [
     ("~", "%20"),
     ("~/", "%20"),
@@ -82,7 +82,7 @@ fn without_quotes(quoted: &str) -> String {
     quoted[1..quoted.len() - 1].to_owned()
 }
 
-/// Returns the text as it appears in a URL: as user, as path, as query, as fragment and as host.
+/// Returns the text in the forms that it has in a URL: as user, path, query, fragment and host.
 fn in_urls(text: &str) -> Vec<String> {
     let mut all = Vec::new();
     if let Ok(mut url) = Url::parse("http://host/") {
@@ -106,7 +106,7 @@ fn in_urls(text: &str) -> Vec<String> {
     all
 }
 
-/// Escapes all characters except letters, digits and those in `unchanged`: writes each of their bytes as `%XX`.
+/// Escapes all characters except letters, digits and the characters in `unchanged`: writes each byte of a character as `%XX`.
 fn percent(text: &str, unchanged: &str, space: &str) -> String {
     let mut written = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! Secrets with all kinds of characters, in all places.
+//! Tests that secrets are hidden, with all kinds of characters and in all places.
 
 use super::*;
 use crate::target::{shown, shown_text};
@@ -49,7 +49,7 @@ fn common_words_in_secret_values_are_not_hidden() {
     );
 }
 
-/// Returns numbers below a limit, the same numbers in each run.
+/// Returns an iterator over numbers below a limit. The numbers are the same in each run.
 fn numbers(mut state: u64) -> impl FnMut(usize) -> usize {
     move |limit| {
         state = state.wrapping_mul(6_364_136_223_846_793_005);
@@ -58,8 +58,8 @@ fn numbers(mut state: u64) -> impl FnMut(usize) -> usize {
     }
 }
 
-/// Returns the texts that the program prints about a server with this secret: texts of errors, of the log, and of the server
-/// itself.
+/// Returns the texts that the program prints about a server whose configuration contains this secret: errors, log messages, and
+/// texts from the server.
 fn texts(secret: &str) -> Vec<String> {
     let mut all = vec![
         format!("cannot start \"/none/{secret}\""),
@@ -106,7 +106,7 @@ fn encoded(text: &str, unchanged: &str, space: &str) -> String {
 }
 
 #[test]
-fn no_part_of_a_secret_is_shown_whatever_its_characters_are() {
+fn no_part_of_a_secret_is_shown_for_any_characters() {
     let mut number = numbers(7);
     let others: Vec<char> = "?#;/@'\"\\:&=+% !*()[]<>{}|^`~,$\n\té\u{200b}ж"
         .chars()
@@ -149,7 +149,7 @@ fn no_part_of_a_secret_is_shown_whatever_its_characters_are() {
 }
 
 #[test]
-fn the_beginning_of_a_secret_before_a_cut_is_hidden() {
+fn the_beginning_of_a_secret_at_the_end_of_a_truncated_text_is_hidden() {
     let mut secrets = Secrets(Vec::new());
     secrets.add_value("${API_KEY}", "Zq7Kp2Wv9Xn4Lm8Rt3Bc");
     for (text, expected) in [
@@ -168,7 +168,7 @@ fn the_beginning_of_a_secret_before_a_cut_is_hidden() {
     );
 }
 
-/// The program cannot know which part of the command line is a secret, so it hides parts that may be one.
+/// The program cannot know which part of the command line is a password. It therefore hides each part that may be a password.
 #[test]
 fn a_text_that_is_not_a_url_shows_no_part_that_could_be_a_password() {
     for (text, expected) in [

@@ -16,9 +16,9 @@ const MAX_VALUES: usize = 8;
 /// The effect of a change on users of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Class {
-    /// Calls that were valid before now fail.
+    /// Calls that were valid before the change now fail.
     Breaking,
-    /// The model reads another text, or metadata on which hosts rely has changed, such as annotations.
+    /// The model reads a different text, or metadata that hosts rely on has changed, such as annotations.
     Risky,
     /// An item or an optional argument was added.
     Safe,
@@ -128,8 +128,8 @@ impl Changes {
         }
     }
 
-    /// Reports the changes of the members of an object. `reported` is the number of changes that were reported before this
-    /// object. If this object has added no change, reports that the object has changed.
+    /// Reports the changes of the members of an object. `reported` is the number of changes before this object. If no member has
+    /// changed, reports that the object has changed.
     fn members(&mut self, reported: usize, item: &str, old: &Value, new: &Value) {
         let objects = [old, new].into_iter().filter_map(Value::as_object);
         let members: BTreeSet<&String> = objects.flat_map(serde_json::Map::keys).collect();
@@ -142,7 +142,7 @@ impl Changes {
         }
     }
 
-    /// Reports the changes of a member, except those in schemas and arguments that are reported as breaking.
+    /// Reports the change of a member. Leaves out changes in schemas and arguments that were already reported as breaking.
     fn member(&mut self, item: &str, member: &str, old: &Value, new: &Value) {
         let is_reported = self.0.iter().any(|one| {
             one.item == item
@@ -202,7 +202,8 @@ fn changed_values(
     });
 }
 
-/// Returns the new input schema without the arguments that the old schema does not have. [`input`] reports these arguments.
+/// Returns the new input schema without the arguments that the old schema does not have. [`input`] reports the additional
+/// arguments.
 fn without_additions(old: &Value, new: &Value) -> Value {
     let mut rest = new.clone();
     if let (Some(old), Some(rest)) = (
@@ -241,7 +242,8 @@ fn tool(all: &mut Changes, item: &str, [old, new]: [&Value; 2]) {
     }
 }
 
-/// Adds the changes of an input schema, and of the objects in it, after which the tool rejects arguments that it accepted before.
+/// Adds the changes of an input schema, and of the objects in the schema, that make the tool reject arguments which it accepted
+/// before.
 fn input(all: &mut Changes, item: &str, old: &Value, new: &Value, path: &str) {
     for one in new["required"].as_array().into_iter().flatten() {
         let name = one.as_str().unwrap_or_default();
@@ -282,7 +284,7 @@ fn requires(schema: &Value, name: &str) -> bool {
     required.is_some_and(|all| all.iter().any(|one| one == name))
 }
 
-/// Adds the types and values that an argument does not accept any more.
+/// Adds the types and values that an argument no longer accepts.
 fn values(all: &mut Changes, item: &str, was: &Value, is: &Value, argument: &str) {
     let listed = |field: &Value| -> Option<BTreeSet<String>> {
         let all = field["enum"].as_array()?.iter();
@@ -317,7 +319,7 @@ fn types(field: &Value) -> BTreeSet<String> {
     }
 }
 
-/// The values that the old schema accepts and the new schema rejects.
+/// Returns the values that the old schema accepts and the new schema rejects.
 fn lost(was: &BTreeSet<String>, is: &BTreeSet<String>) -> Option<String> {
     if is.is_empty() {
         return None;

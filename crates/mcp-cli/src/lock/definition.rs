@@ -8,7 +8,7 @@ use serde_json::Value;
 
 pub(super) type Definitions = BTreeMap<String, Definition>;
 
-/// A definition, and the SHA-256 of its JSON with sorted members.
+/// A definition, and the SHA-256 hash of its JSON with sorted members.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Definition {

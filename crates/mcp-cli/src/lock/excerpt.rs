@@ -1,12 +1,12 @@
-//! Parts of changed texts.
+//! Shows parts of changed texts.
 
-/// Returns the number of characters at the beginning that both texts have in common.
+/// Returns the number of equal characters at the beginning of both texts.
 pub(super) fn common_prefix(old: &str, new: &str) -> usize {
     let pairs = old.chars().zip(new.chars());
     pairs.take_while(|(old, new)| old == new).count()
 }
 
-/// A part of a text that begins shortly before its first difference.
+/// Returns the part of a text that begins shortly before its first difference from another text.
 pub(super) fn excerpt(text: &str, difference: usize) -> String {
     let start = match difference {
         0..40 => 0,

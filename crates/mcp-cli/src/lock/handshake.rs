@@ -14,15 +14,15 @@ use super::definition::Definition;
 use super::list::{check_numbers, unlockable};
 use crate::failure::Failure;
 
-/// The member of `_meta` with the name of the server, on the stateless revision.
+/// The member of `_meta` that contains the name of the server, on the stateless revision.
 pub(super) const SERVER_INFO: &str = mcp_client::types::SERVER_INFO_KEY;
 
-/// The text of the last result of `initialize` or `server/discover`, which has decided the revision.
+/// Stores the text of the last result of `initialize` or `server/discover`. This result has decided the revision.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Handshake(Arc<Mutex<Option<String>>>);
 
 impl Handshake {
-    /// Records the result while the client connects.
+    /// Stores the result while the client connects.
     pub(super) fn record(&self, builder: ClientBuilder) -> ClientBuilder {
         let slot = Arc::clone(&self.0);
         builder.layer(move |request: Request, next: Next| {
@@ -41,7 +41,7 @@ impl Handshake {
         })
     }
 
-    /// Returns the result as JSON, if all hosts interpret its text in the same way.
+    /// Returns the result as JSON, if all hosts interpret the text in the same way. Otherwise, returns a failure.
     pub(super) fn checked(&self) -> Result<Value, Failure> {
         let text = lock(&self.0).take();
         let text = RawJson::copy(&text.unwrap_or_default());
@@ -66,7 +66,7 @@ pub(super) fn definition(mut server: Value) -> Definition {
     Definition::new(server)
 }
 
-/// Removes the name and the version of a server.
+/// Removes the name and the version of a server from an object.
 fn strip_name(info: Option<&mut Value>) {
     if let Some(members) = info.and_then(Value::as_object_mut) {
         members.retain(|name, _| !["name", "version"].contains(&&**name));

@@ -25,7 +25,8 @@ const MAX_PAGES: usize = 1_000;
 /// Maximum estimated memory of a list in bytes.
 const MAX_BYTES: usize = 128 << 20;
 
-/// Checks that the client has tolerated no deviation from the specification: another host could read the message differently.
+/// Checks that the client had to tolerate no deviation from the specification, because another host could interpret such a
+/// message differently.
 pub(super) fn check_deviations(client: &Client) -> Result<(), Failure> {
     match client.tolerance().details().first() {
         None => Ok(()),
@@ -35,7 +36,7 @@ pub(super) fn check_deviations(client: &Client) -> Result<(), Failure> {
     }
 }
 
-/// All items of a kind, and the members of the results outside of the items.
+/// All items of a kind, and the members that the results have outside of the items.
 pub(super) struct List {
     pub(super) items: Definitions,
     pub(super) outside: Definition,
@@ -127,8 +128,8 @@ impl Reader<'_> {
         Err(problem(format!("the list has more than {MAX_PAGES} pages")))
     }
 
-    /// Returns the failure of a list. A list must not count as empty only because the server did not respond: a host could read
-    /// it later.
+    /// Returns the failure of a list that could not be read. Such a list must not be treated as empty, because a host may be able
+    /// to read it later.
     fn failed(&self, error: Error, method: &str) -> Failure {
         let is_ignored = error.is_timeout() && !self.is_declared;
         let failure = Failure::from(error).about(method);
@@ -166,7 +167,7 @@ impl Reader<'_> {
 }
 
 impl List {
-    /// Adds the members of a page, unless another page has the same members.
+    /// Creates a list. `outside` has the members of each page outside of its items, without repetitions.
     fn new(items: Definitions, mut outside: Vec<Value>) -> Self {
         let outside = match outside.len() {
             0 => json!({}),
@@ -178,7 +179,7 @@ impl List {
     }
 }
 
-/// Returns a page as JSON, if all hosts interpret its text in the same way. An error names the item.
+/// Returns a page as JSON, if all hosts interpret its text in the same way. Otherwise, returns a failure that names the item.
 fn checked<R: Request>(text: &RawJson) -> Result<Value, String> {
     let check = check_unique_members(text).and_then(|()| text.decode::<R::Result>());
     let page: Value = text.decode().map_err(|error| error.to_string())?;
@@ -189,7 +190,8 @@ fn checked<R: Request>(text: &RawJson) -> Result<Value, String> {
     }
 }
 
-/// Checks that this program can represent each number of a JSON text exactly. Another host may read more digits of a number.
+/// Checks that this program can represent each number in a JSON text exactly, because another host may read more digits of a
+/// number.
 pub(super) fn check_numbers(text: &str) -> Result<(), String> {
     match inexact(text) {
         None => Ok(()),

@@ -1,4 +1,4 @@
-//! `mcp lock`: the definitions of servers in a file, and the changes since then.
+//! `mcp lock`: stores the definitions of servers in a file, and shows later changes.
 
 mod compare;
 mod definition;
@@ -29,18 +29,18 @@ use compare::{Class, Difference};
 use definition::Definition;
 use snapshot::{LockConnection, Snapshot};
 
-/// The version of the file format. Version 1 did not have `Snapshot::outside`. Version 2 had at most one other revision. Files of
-/// both versions can still be read.
+/// The version of the file format. Version 1 had no `Snapshot::outside`. Version 2 had at most one other revision. Files of both
+/// versions can still be read.
 const VERSION: u32 = 3;
 
-/// The mode of the command.
+/// What the command does: write or compare.
 #[derive(Debug)]
 pub(crate) struct Mode {
     pub(crate) check: bool,
     pub(crate) github: bool,
     /// The kinds to lock. If this list is empty, the kinds in the file are locked.
     pub(crate) only: Vec<ListKind>,
-    /// The arguments whose defaults are ignored, as `TOOL:ARGUMENT`, in addition to those in the file.
+    /// The arguments whose defaults are ignored, as `TOOL:ARGUMENT`, in addition to the arguments in the file.
     pub(crate) volatile_defaults: Vec<String>,
 }
 
@@ -53,7 +53,7 @@ struct LockFile {
     servers: BTreeMap<String, Snapshot>,
 }
 
-/// Returns the failure for a check if the lock file has no entry for the server.
+/// Returns the failure of a comparison if the lock file has no entry for the server.
 fn missing_entry(path: &Path, file: &LockFile, key: &str) -> Failure {
     let shown = path.display();
     if !path.exists() {
@@ -115,7 +115,7 @@ pub(crate) async fn run(
     Ok(Code::Success)
 }
 
-/// Prints how to exclude resources and defaults that may change with each request.
+/// Prints how to exclude resources and defaults, which may change with each request.
 fn advise(differences: &[Difference], locked: Option<&Snapshot>, found: &Snapshot) {
     let is_of_resource = |one: &Difference| one.item.starts_with("resource ");
     if !differences.is_empty() && differences.iter().all(is_of_resource) {
@@ -137,7 +137,7 @@ fn advise(differences: &[Difference], locked: Option<&Snapshot>, found: &Snapsho
     }
 }
 
-/// Returns the kinds to compare. These are the kinds of the command; if it has none, the kinds of the entry; otherwise all.
+/// Returns the kinds to compare: the kinds of the command; without them, the kinds in the entry; without an entry, all kinds.
 fn kinds(only: &[ListKind], locked: Option<&Snapshot>) -> Vec<ListKind> {
     match (only, locked) {
         ([], Some(locked)) => {
@@ -151,7 +151,7 @@ fn kinds(only: &[ListKind], locked: Option<&Snapshot>) -> Vec<ListKind> {
     }
 }
 
-/// Returns how many definitions of each kind there are, as text.
+/// Returns a text with the number of definitions of each kind.
 fn counts(snapshot: &Snapshot) -> String {
     let counts = snapshot.kinds().into_iter().filter_map(|(_, name, items)| {
         Some(match items?.len() {
@@ -221,7 +221,7 @@ fn read(path: &Path) -> Result<LockFile, Failure> {
     Ok(file)
 }
 
-/// Replaces the file at once, so that a reader never sees a part of it.
+/// Replaces the file atomically, so that a reader never sees a part of the content.
 fn write(path: &Path, file: &LockFile) -> Result<(), Failure> {
     let text = output::text_of(file)? + "\n";
     // One server must not make the file unreadable for the others.

@@ -1,9 +1,9 @@
-//! Numbers in JSON text that a 64-bit number does not hold exactly.
+//! Finds numbers in JSON text that a 64-bit number cannot represent exactly.
 
 use serde_json::Value;
 
-/// Returns the first number of a JSON text that changes when it is decoded. Such a number is an integer beyond 64 bits, has more
-/// digits than `f64` holds, or is too small for `f64`.
+/// Returns the first number of a JSON text that changes when it is decoded. Such a number is an integer of more than 64 bits, has
+/// more digits than `f64` can represent, or is too small for `f64`.
 pub(super) fn inexact(text: &str) -> Option<&str> {
     let bytes = text.as_bytes();
     let mut at = 0;

@@ -1,6 +1,6 @@
-//! The offers of a server to hosts that request other revisions than this program.
+//! Compares the definitions that a server sends to hosts with other revisions.
 //!
-//! A server knows the revision that a host requests, so it can show other definitions to some hosts.
+//! A server knows the revision that a host requests, so it can send different definitions to some hosts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,20 +13,19 @@ use crate::args::{ListKind, Options, RevisionChoice};
 use crate::failure::Failure;
 use crate::target::Target;
 
-/// The offer of a server to hosts that request one of these revisions.
+/// The definitions that a server sends to hosts which request one of these revisions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OtherRevisions {
-    /// The requested revisions, each with the revision in the server's response.
+    /// The requested revisions, each with the revision that the server chose.
     revisions: BTreeMap<String, String>,
-    /// The offer; `None` if it is equal to the offer on the negotiated revision. Lists, and `outside`, are absent if they are
-    /// equal.
+    /// The definitions; `None` if they are the same as on the negotiated revision. Lists and `outside` are absent if they are the
+    /// same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) offer: Option<Snapshot>,
 }
 
-/// Connects once for each other revision, and reads the offer of the server on this revision. Revisions that the server does not
-/// accept are left out.
+/// Connects once with each other revision, and reads the definitions. Leaves out revisions that the server does not accept.
 pub(super) async fn read(
     target: &Target,
     negotiated: &Snapshot,
@@ -54,7 +53,7 @@ pub(super) async fn read(
     Ok(all)
 }
 
-/// Returns the entries of an older snapshot for use in a newer snapshot.
+/// Returns the entries of a snapshot in an older format, converted to the current format.
 pub(super) fn moved(from: &Snapshot, to: &Snapshot) -> Option<Vec<OtherRevisions>> {
     from.others.as_ref()?;
     let mut all = Vec::new();
@@ -64,7 +63,7 @@ pub(super) fn moved(from: &Snapshot, to: &Snapshot) -> Option<Vec<OtherRevisions
     Some(all)
 }
 
-/// Adds the offer of a server to hosts that request a revision. Revisions with the same offer share an entry.
+/// Adds the definitions for hosts that request a revision. Revisions with the same definitions share an entry.
 fn add(all: &mut Vec<OtherRevisions>, negotiated: &Snapshot, requested: String, offer: Snapshot) {
     let answered = offer.revision.clone();
     let offer = difference(offer, negotiated);
@@ -75,7 +74,7 @@ fn add(all: &mut Vec<OtherRevisions>, negotiated: &Snapshot, requested: String, 
     }
 }
 
-/// Removes from an offer everything that is the same on the negotiated revision. Returns `None` if nothing is left.
+/// Removes from a snapshot everything that is the same on the negotiated revision. Returns `None` if nothing is left.
 fn difference(mut offer: Snapshot, negotiated: &Snapshot) -> Option<Snapshot> {
     offer.revision.clear();
     let same = Snapshot {
@@ -98,7 +97,7 @@ fn difference(mut offer: Snapshot, negotiated: &Snapshot) -> Option<Snapshot> {
     Some(offer)
 }
 
-/// Returns the whole offer for each other requested revision.
+/// Returns the complete snapshot for each other requested revision.
 fn offers(snapshot: &Snapshot) -> BTreeMap<String, Snapshot> {
     let mut all = BTreeMap::new();
     for OtherRevisions { revisions, offer } in snapshot.others.iter().flatten() {
@@ -117,7 +116,7 @@ fn offers(snapshot: &Snapshot) -> BTreeMap<String, Snapshot> {
     all
 }
 
-/// Returns the changes on other revisions, without those in `known`: the changes on the negotiated revision.
+/// Returns the changes on other revisions, without the changes in `known`, which are the changes on the negotiated revision.
 pub(super) fn changes(old: &Snapshot, new: &Snapshot, known: &[Difference]) -> Vec<Difference> {
     let change = |class, item: String, text: &str| {
         let text = text.to_owned();

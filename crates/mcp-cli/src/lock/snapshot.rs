@@ -1,4 +1,4 @@
-//! The offer of one server: a part of the lock file.
+//! The snapshot of one server: a part of the lock file.
 
 use std::collections::BTreeSet;
 
@@ -17,10 +17,10 @@ use crate::connect::Connection;
 use crate::failure::Failure;
 use crate::target::Target;
 
-/// The name of the description of the server in [`Snapshot::outside`].
+/// The name in [`Snapshot::outside`] of the server's description of itself.
 const SERVER: &str = "server";
 
-/// The offer of one server at the time when it was read.
+/// The definitions of one server at the time when they were read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Snapshot {
@@ -34,7 +34,7 @@ pub(super) struct Snapshot {
     /// The arguments whose defaults were removed from the definitions, as `TOOL:ARGUMENT`.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(super) volatile_defaults: BTreeSet<String>,
-    /// Items of a kind that is not locked are absent.
+    /// The items of each kind; `None` for a kind that is not locked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) tools: Option<Definitions>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,19 +43,19 @@ pub(super) struct Snapshot {
     pub(super) resources: Option<Definitions>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) templates: Option<Definitions>,
-    /// The members that the server sends outside of items: its description of itself under [`SERVER`], and the members of list
-    /// results under the method of the list. `None` if an earlier version of this program wrote the entry.
+    /// The members that the server sends outside of items, by name: [`SERVER`] is the server's description of itself, and the
+    /// method of a list is for the members of its results. `None` if an earlier version of this program wrote the entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) outside: Option<Definitions>,
-    /// The offer of the server to hosts that request other revisions. `None` if it was not read.
+    /// The definitions that the server sends to hosts which request other revisions. `None` if they were not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) others: Option<Vec<OtherRevisions>>,
-    /// A member of format 2, which contained only one other revision: the newest session-based revision.
+    /// A member of format 2. It contained only one other revision: the newest session-based revision.
     #[serde(default, skip_serializing)]
     pub(super) sessions: Option<IgnoredAny>,
 }
 
-/// A connection whose handshake is recorded.
+/// A connection that stores the result of its handshake.
 pub(super) struct LockConnection {
     connection: Connection,
     handshake: Handshake,
@@ -80,7 +80,7 @@ impl LockConnection {
         })
     }
 
-    /// Reads the snapshot and closes the connection.
+    /// Reads the definitions into a snapshot, and closes the connection.
     pub(super) async fn snapshot(
         self,
         kinds: &[ListKind],
@@ -131,7 +131,7 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    /// Returns the method of a list, and the member of the result that contains its items.
+    /// Returns the method of a list, and the field for its items.
     pub(super) fn slot(&mut self, kind: ListKind) -> (&'static str, &mut Option<Definitions>) {
         match kind {
             ListKind::Tools => (method::TOOLS_LIST, &mut self.tools),
@@ -141,7 +141,7 @@ impl Snapshot {
         }
     }
 
-    /// Removes the defaults that change with each request.
+    /// Removes the defaults that may change with each request.
     fn remove_defaults(&mut self, known: BTreeSet<String>, new: &[String]) -> Result<(), Failure> {
         for name in &known {
             remove_default(self.tools.as_mut(), name);
@@ -179,7 +179,7 @@ impl Snapshot {
         changed
     }
 
-    /// Returns the snapshot, and the snapshots of other revisions that differ from it.
+    /// Returns the snapshot, and the snapshots of other revisions whose definitions differ.
     pub(super) fn with_others(&self) -> impl Iterator<Item = &Self> {
         let others = self.others.iter().flatten();
         std::iter::once(self).chain(others.filter_map(|other| other.offer.as_ref()))

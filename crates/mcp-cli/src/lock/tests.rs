@@ -1,4 +1,4 @@
-//! The classes of changes.
+//! Tests of the classes of changes.
 
 use serde_json::{Value, json};
 
@@ -74,7 +74,7 @@ fn each_change_has_a_severity() {
 }
 
 #[test]
-fn a_change_far_inside_of_a_definition_is_shown() {
+fn a_change_within_a_long_or_nested_definition_is_shown() {
     let tool = |text: &str| {
         let field = json!({ "type": "string", "description": text });
         snapshot(&json!([{ "name": "t", "inputSchema": { "properties": { "path": field } } }]))
@@ -106,7 +106,7 @@ fn a_change_far_inside_of_a_definition_is_shown() {
     );
 }
 
-/// Returns the changes of a tool with these members.
+/// Returns the changes between two versions of a tool that have these members.
 fn changes(old: &Value, new: &Value) -> Vec<String> {
     let [old, new] = [old, new].map(|members| {
         let mut tool = members.clone();

@@ -64,7 +64,7 @@ pub(crate) fn said(output: &Output) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn resources_can_be_left_out() {
+async fn resources_can_be_left_out_of_the_lock_file() {
     let folder = Folder::new("only");
     folder.serve("note://1", "").await;
     let output = folder.lock(&[]).await;

@@ -66,7 +66,7 @@ async fn a_number_that_hosts_read_differently_is_not_locked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn texts_outside_of_items_are_locked() {
+async fn texts_of_a_server_outside_of_list_items_are_locked() {
     let folder = scripted("outside");
     let base = [
         ("info", r#"{"name":"s","version":"1"}"#),

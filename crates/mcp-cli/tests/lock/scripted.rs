@@ -133,7 +133,7 @@ async fn unknown_members_are_part_of_a_definition() {
 
 /// The description of the server is repaired, so other hosts could also read its capabilities differently.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_deviates_when_it_connects_is_not_locked() {
+async fn a_server_whose_handshake_deviates_from_the_protocol_is_not_locked() {
     let folder = scripted("deviates");
     std::fs::write(folder.0.join("tools"), r#"{"tools":[]}"#).unwrap();
     std::fs::write(folder.0.join("info"), r#"{"name":"s","version":1}"#).unwrap();

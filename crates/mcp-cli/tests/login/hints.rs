@@ -61,7 +61,7 @@ async fn the_sign_in_hint_does_not_depend_on_text_of_the_server() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_file_that_cannot_be_read_is_not_blamed_on_the_server() {
+async fn an_unreadable_token_file_is_not_reported_as_an_error_of_the_server() {
     let (program, issuer) = (Program::new("unreadable"), Issuer::start());
     let url = notes(&issuer).await;
     std::fs::write(&program.tokens, "{").unwrap();

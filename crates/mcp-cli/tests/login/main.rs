@@ -169,7 +169,7 @@ async fn a_login_without_a_callback_does_not_keep_the_registration() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refused_renewal_is_not_a_missing_sign_in() {
+async fn a_refused_renewal_is_not_reported_as_a_missing_sign_in() {
     let (program, issuer) = (Program::new("renewal"), Issuer::start());
     let url = notes(&issuer).await;
     let login = program.login(&[&*url], |page, _| open(&callback(page, "short")));

@@ -155,7 +155,7 @@ fn check_reports_mistakes_in_tokens() {
 }
 
 #[test]
-fn tokens_of_the_file_are_valid_and_lacking_scopes_are_warnings() {
+fn tokens_of_the_file_are_accepted_and_missing_scopes_are_warnings() {
     let file = file("tokens-valid");
     write_tokens(&file, &users(), json!({}));
     let checked = check(&file);
@@ -201,7 +201,7 @@ fn changed_tokens_are_used_after_a_restart() {
 }
 
 #[test]
-fn no_text_of_the_gateway_has_a_token_of_the_file() {
+fn no_output_of_the_gateway_contains_a_token_of_the_file() {
     let file = file("tokens-secret");
     write_tokens(&file, &users(), json!({}));
     let variables = [VARIABLES[0], VARIABLES[1], ("MCP_LOG", "trace")];

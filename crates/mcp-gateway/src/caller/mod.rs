@@ -16,9 +16,9 @@ use crate::text::{ObjectText, RawResult, member};
 
 /// Maximum number of notifications that are kept for a call whose client is not connected.
 const MAX_KEPT: usize = 64;
-/// Maximum total size of the params of these notifications, in bytes of JSON.
+/// Maximum total size of the params of the kept notifications of a call, in bytes of JSON.
 const MAX_KEPT_BYTES: usize = 16 << 10;
-/// Maximum number of server requests of one call that wait for its client.
+/// Maximum number of server requests that wait for the client of one call.
 pub(crate) const MAX_SERVER_REQUESTS: usize = 16;
 
 /// The answer of a client to a server request: JSON text, or its error.
@@ -75,12 +75,13 @@ impl Caller {
         )
     }
 
-    /// Keeps notifications from now on, because the response of the client's request is being sent.
+    /// Keeps notifications from now on, instead of sending them, because the response of the client's current request is being
+    /// sent.
     pub(crate) fn disconnect(&self) {
         *lock(&self.output) = Output::Kept(Vec::new());
     }
 
-    /// Sends the kept notifications, and all later notifications, to the client's request that continues the call.
+    /// Sends the kept notifications to the request with which the client continues the call, and later notifications too.
     pub(crate) fn reconnect(&self, context: &RequestContext, params: Option<&str>) {
         let connected = Output::Connected {
             link: context.link(),
@@ -147,7 +148,8 @@ impl Caller {
         };
         server_requests.try_send(server_request).map_err(|_| {
             ErrorObject::internal(format!(
-                "{MAX_SERVER_REQUESTS} requests of this call wait for the client, which is the limit"
+                "{MAX_SERVER_REQUESTS} server requests of this call wait for the client, which is the limit; \
+                 wait for an answer before the next request"
             ))
         })?;
         Ok(Reply::Pending(Box::pin(async move {
@@ -172,7 +174,7 @@ fn check(session: &Session, name: &str) -> Result<(), ErrorObject> {
     offered.map_err(|missing| {
         ErrorObject::new(
             mcp_jsonrpc::ErrorCode::METHOD_NOT_FOUND,
-            format!("the client does not answer {name}: {missing}"),
+            format!("the client does not support {name}: {missing}"),
         )
     })
 }
@@ -193,5 +195,5 @@ fn ask_on(link: &Arc<dyn Link>, name: &'static str, params: Option<RawJson>) -> 
 }
 
 fn no_client(name: &str) -> ErrorObject {
-    ErrorObject::internal(format!("no client is connected that could answer {name}"))
+    ErrorObject::internal(format!("no client that can answer {name} is connected"))
 }

@@ -16,7 +16,7 @@ use crate::text::{ObjectText, member, string};
 pub(crate) struct Routes {
     /// The session that alone uses this connection; `None` if the calls of several clients use it.
     owner: Option<Weak<Session>>,
-    /// The resources to which the client of this session has subscribed.
+    /// The resources to which the client of the owner session has subscribed.
     pub(crate) subscribed: Option<Subscribed>,
     calls: Mutex<Calls>,
     debounce: Arc<Debounce>,
@@ -67,7 +67,7 @@ impl Routes {
             .unwrap_or_default()
     }
 
-    /// Notifies the session that its resources may have changed while they were not watched.
+    /// Notifies the session of a change of each subscribed resource, because it may have changed while there was no subscription.
     pub(crate) fn update_all(&self) {
         let Some(subscribed) = &self.subscribed else {
             return;
@@ -91,9 +91,9 @@ impl Routes {
     }
 
     /// Returns the call that a message without a progress token belongs to; `None` if the call is not certain. On the connection
-    /// of a session, returns the newest call, because all calls are of one client. On other connections, the call of a message
-    /// outside of a response is certain only if no other client has ever used the connection. A server may send messages for a
-    /// call after the response of the call.
+    /// of a session, returns the newest call, because all calls are from one client. On other connections, a message outside of a
+    /// response can belong to an earlier call, because a server may send messages for a call after the response. The call is
+    /// therefore certain only if no other client has ever used the connection.
     fn call_of_message(&self) -> Option<Arc<Caller>> {
         let calls = lock(&self.calls);
         if let Some(token) = self.token_in_progress() {
@@ -105,7 +105,8 @@ impl Routes {
         is_certain.then(|| Arc::clone(newest))
     }
 
-    /// Returns the token of the call in whose response the current message arrived; `None` for other messages.
+    /// Returns the token of the call whose response contains the message that is being read; `None` for a message outside of a
+    /// response.
     fn token_in_progress(&self) -> Option<i64> {
         let (routes, token) = READING.try_with(|reading| *reading).ok()?;
         (routes == std::ptr::from_ref(self).addr()).then_some(token)
@@ -166,7 +167,7 @@ impl Routes {
         }
     }
 
-    /// Notifies the session of a changed resource that it has subscribed to.
+    /// Notifies the session that a subscribed resource has changed.
     fn updated(&self, params: Option<&str>) {
         let uri = params.and_then(|params| member(params, "uri"));
         let uri: Option<String> = uri.and_then(|uri| decode(uri).ok());
@@ -218,7 +219,7 @@ impl Routes {
 }
 
 tokio::task_local! {
-    /// The address of the [`Routes`], and the token of the call whose response this task reads.
+    /// The [`Routes`], by their address in memory, and the token of the call whose response this task reads.
     static READING: (usize, i64);
 }
 

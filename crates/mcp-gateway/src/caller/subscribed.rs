@@ -10,9 +10,9 @@ use mcp_types::method;
 use crate::catalog::comparable;
 use crate::text::member;
 
-/// Maximum number of resources of one connection.
+/// Maximum number of resources to which the client of one connection can subscribe.
 const MAX_SUBSCRIBED: usize = 1_024;
-/// Maximum total size of the URIs of these resources, in bytes.
+/// Maximum total size of the URIs of the subscribed resources of one connection, in bytes.
 const MAX_SUBSCRIBED_BYTES: usize = 64 << 10;
 
 /// Returns whether a client that has subscribed to the first URI may be notified of a change of the second URI.
@@ -21,7 +21,7 @@ pub(crate) type MayNotify = Arc<dyn Fn(&str, &str) -> bool + Send + Sync>;
 /// The resources for which the server of a connection sends updates, and the decisions of the gateway's rules about them.
 pub(crate) struct Subscribed {
     may_notify: MayNotify,
-    /// The URIs, each with its [`comparable`] text.
+    /// The subscribed URIs, each with its [`comparable`] text.
     uris: Mutex<BTreeMap<String, String>>,
 }
 
@@ -34,10 +34,11 @@ impl Subscribed {
     }
 
     /// Records a `resources/subscribe` or `resources/unsubscribe` before it is sent, because an update may follow immediately.
-    /// Returns the URI if this method has added it. If the server refuses the subscription, [`remove`](Self::remove) the URI.
+    /// Returns the URI if it was added. If the server then refuses the subscription, the caller must [`remove`](Self::remove) the
+    /// URI.
     ///
     /// # Errors
-    /// There are too many subscriptions.
+    /// The connection has too many subscriptions.
     pub(crate) fn record(
         &self,
         method: &str,
@@ -71,7 +72,7 @@ impl Subscribed {
         Ok(Some(uri))
     }
 
-    /// Returns the URIs.
+    /// Returns the URIs of the subscribed resources.
     pub(crate) fn uris(&self) -> Vec<String> {
         lock(&self.uris).keys().cloned().collect()
     }
@@ -101,7 +102,7 @@ impl Subscribed {
     }
 }
 
-/// Returns whether a URI is the subscribed resource or a part of it. Both are [`comparable`].
+/// Returns whether the resource `uri` is the subscribed resource or a part of it. Both texts are [`comparable`].
 fn covers(subscribed: &str, uri: &str) -> bool {
     let is_whole = subscribed.ends_with(':');
     let rest = uri.strip_prefix(subscribed);

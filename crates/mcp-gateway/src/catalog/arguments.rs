@@ -22,8 +22,8 @@ enum Arguments {
 }
 
 impl ToolArguments {
-    /// Adds a tool if the limits allow it. For a known tool, keeps only the arguments that this schema also has, because a server can list different
-    /// arguments for different clients.
+    /// Adds a tool if the limits allow it. If the tool is known, keeps only the arguments that are also in `schema`, because a
+    /// server can list different arguments for different clients.
     pub(super) fn learn(&mut self, tool: &str, schema: &Value) {
         let mut arguments = match argument_names(schema) {
             None => Arguments::Any,
@@ -69,7 +69,7 @@ impl Arguments {
         tool.len() + self.names().map(str::len).sum::<usize>()
     }
 
-    /// Returns the arguments that both tools have.
+    /// Returns the arguments that are in both sets.
     fn common_with(self, other: Self) -> Self {
         match (self, other) {
             (Self::Any, one) | (one, Self::Any) => one,
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn learned_arguments_are_limited() {
+    fn the_number_of_stored_argument_names_is_limited() {
         let mut arguments = ToolArguments::default();
         let schema = json!({ "properties": { "x".repeat(MAX_BYTES / 2): {} } });
         for tool in ["a", "a", "b", "c"] {

@@ -28,9 +28,9 @@ const MAX_ITEMS: usize = 10_000;
 /// Maximum number of resource templates that are kept for a server. If a client requests a URI that no server lists, the gateway compares
 /// the URI with every template.
 const MAX_TEMPLATES: usize = 1_000;
-/// Maximum total size of the resource templates of a server.
+/// Maximum total size of the resource templates of a server, in bytes.
 const MAX_TEMPLATE_BYTES: usize = 256 << 10;
-/// Maximum total size of the names or URIs of one kind that are kept for a server.
+/// Maximum total size of the names or URIs of one kind that are kept for a server, in bytes.
 const MAX_BYTES: usize = 4 << 20;
 
 /// The names and URIs of one server.
@@ -48,10 +48,10 @@ pub(crate) struct Catalog {
 struct Items {
     tools: Names,
     listed_tools: HashSet<String>,
-    /// The tools by their names at the server, and whether every list marks them as read-only.
+    /// The tools by their names at the server. The value says whether every list has marked the tool as read-only.
     read_only: HashMap<String, bool>,
     arguments: ToolArguments,
-    /// Whether the tools were listed.
+    /// Whether the server has listed its tools.
     has_tools: bool,
     prompts: Names,
     listed_prompts: HashSet<String>,
@@ -88,7 +88,8 @@ impl Names {
 }
 
 impl Items {
-    /// Records whether a list marks a tool as read-only. All lists have to mark it, because a server can list different tools for different clients.
+    /// Records whether a list marks a tool as read-only. A tool is read-only only if all lists mark it, because a server can list
+    /// different tools for different clients.
     fn record_read_only(&mut self, name: &str, is_read_only: bool) {
         if let Some(known) = self.read_only.get_mut(name) {
             *known &= is_read_only;
@@ -143,8 +144,8 @@ impl Catalog {
         (is_allowed && self.tool(&exposed).as_deref() == Some(name)).then_some(exposed)
     }
 
-    /// Returns the name at the gateway of a prompt that is listed for a client; `None` if the gateway could not serve a request
-    /// for it.
+    /// Returns the name at the gateway of a prompt that is listed for a client; `None` if the gateway cannot serve requests for
+    /// the prompt.
     pub(crate) fn prompt_of_client(&self, name: &str) -> Option<String> {
         if !self.has_accounts {
             return Some(self.record_prompt(name));
@@ -315,7 +316,7 @@ impl Catalog {
         exposed
     }
 
-    /// Returns the name at the server of the tool with this name at the gateway.
+    /// Returns the name at the server of the tool that has this name at the gateway.
     pub(crate) fn tool(&self, exposed: &str) -> Option<String> {
         let (items, transform) = (lock(&self.items), self.transform());
         let known = items.tools.by_exposed.get(exposed).map(String::as_str);
@@ -329,7 +330,7 @@ impl Catalog {
             .then(|| name.to_owned())
     }
 
-    /// Returns the name at the server of the prompt with this name at the gateway.
+    /// Returns the name at the server of the prompt that has this name at the gateway.
     pub(crate) fn prompt(&self, exposed: &str) -> Option<String> {
         let items = lock(&self.items);
         let known = items.prompts.by_exposed.get(exposed).map(String::as_str);
@@ -337,18 +338,18 @@ impl Catalog {
         Some(name.to_owned())
     }
 
-    /// Returns the part of a name after the prefix.
+    /// Returns the part of a name after the prefix of the mount; `None` if the name does not have the prefix.
     fn plain<'a>(&self, exposed: &'a str) -> Option<&'a str> {
         exposed.strip_prefix(&*self.namespace)?.strip_prefix("__")
     }
 
-    /// Returns the part of the name after the prefix, unless the name was shortened or changed.
+    /// Returns the part of a name after the prefix of the mount; `None` if the gateway has shortened or changed the name.
     fn plain_exactly<'a>(&self, exposed: &'a str) -> Option<&'a str> {
         self.plain(exposed)
             .filter(|name| model_name(&self.namespace, name) == exposed)
     }
 
-    /// Returns whether the server listed a tool or, with `prompts`, a prompt whose name fulfils a condition.
+    /// Returns whether the server has listed a tool (with `prompts`: a prompt) whose name fulfils the condition `matches`.
     pub(crate) fn lists_name(&self, prompts: bool, matches: impl Fn(&str) -> bool) -> bool {
         let items = lock(&self.items);
         let mut names = match prompts {
@@ -374,7 +375,7 @@ impl Catalog {
         items.resources.contains(uri) || items.templates.iter().any(|template| template == uri)
     }
 
-    /// Returns the length of the literal parts of the template that matches the URI best.
+    /// Returns the length of the literal parts of the template that matches the URI best; `None` if no template matches.
     pub(crate) fn template_match(&self, uri: &str) -> Option<usize> {
         let items = lock(&self.items);
         let templates = items.templates.iter();
@@ -415,7 +416,7 @@ impl Catalog {
     }
 }
 
-/// Returns the first items, as many as the limits allow.
+/// Returns as many of the first items as the limits allow.
 fn within_limits<'a, T>(
     items: &'a [T],
     name: impl Fn(&T) -> &String + 'a,
@@ -427,7 +428,7 @@ fn within_limits<'a, T>(
     })
 }
 
-/// Returns the first templates that can be compared with a URI quickly, as many as the limits allow.
+/// Returns the first templates that the gateway can quickly compare with a URI, as many as the limits allow.
 fn usable_templates<'a>(templates: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut bytes = 0;
     let simple = templates.filter(|template| template::is_simple(template));

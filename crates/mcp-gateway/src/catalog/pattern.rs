@@ -1,7 +1,8 @@
 //! Patterns of rules for URIs, prepared for many comparisons.
 //!
-//! A rule that allows items is compared with each part of a URI separately. A `*` in the host therefore does not match a path or
-//! a query. A rule that restricts the use of URIs is compared with each form in which servers may interpret a URI ([`Readings`]).
+//! A pattern that allows items is compared with each part of a URI separately, so a `*` in the host does not match a path or a
+//! query. A pattern that restricts the use of URIs is compared with each form in which servers may interpret a URI
+//! ([`Readings`]).
 
 use std::borrow::Cow;
 
@@ -26,14 +27,14 @@ pub(crate) enum UriSource {
     Expansion,
 }
 
-/// A URI to which rules are applied. A listed URI can have a user, and characters that should be escaped. All servers understand both, so rules are compared
-/// with the URI without the user and with the escapes.
+/// A URI to which rules are applied. A listed URI can have a user, and characters that should be escaped. All servers understand
+/// such a URI. Before the comparison with rules, the user is therefore removed and the characters are escaped.
 pub(crate) struct RuledUri<'a> {
     text: &'a str,
     with_user: Cow<'a, str>,
     readings: Readings<'a>,
-    /// The reason why servers may interpret the URI in different ways; `None` if they cannot. If there is a reason, only `*` or a
-    /// pattern that is equal to the URI can allow it.
+    /// The reason why servers may interpret the URI in different ways; `None` if all servers interpret it in the same way. If
+    /// there is a reason, a rule allows the URI only if its pattern is `*` or is equal to the URI.
     pub(crate) problem: Option<&'static str>,
 }
 
@@ -112,13 +113,13 @@ impl UriPattern {
     }
 }
 
-/// The parts of a pattern of a rule that allows: scheme, authority, path and query. Without `//`, the pattern has no authority, and its path is compared
-/// with the authority and the path of the URI.
+/// The parts of a pattern that allows URIs: scheme, authority, path and query. A pattern without `//` has no authority. Its path
+/// is then compared with the authority and the path of the URI.
 #[derive(Debug)]
 struct Parts {
     parts: [Option<String>; 4],
-    /// Whether the pattern ends with `*`, which matches any text. Parts of a URI that the pattern does not have can then have any
-    /// value.
+    /// Whether the pattern ends with `*`, which matches any text. A part of the URI that the pattern does not have can then have
+    /// any value.
     is_open: bool,
 }
 
@@ -153,7 +154,8 @@ impl Parts {
     }
 }
 
-/// Splits a URI or pattern into scheme, authority, path and query. If `has_scheme` or `has_authority` is `false`, this part stays at the start of the path.
+/// Splits a URI or pattern into scheme, authority, path and query. If `has_scheme` or `has_authority` is `false`, the path begins
+/// with the text of the missing part.
 fn split(text: &str, has_scheme: bool, has_authority: bool) -> [Option<&str>; 4] {
     let (mut rest, query) = match text.split_once('?') {
         Some((rest, query)) => (rest, Some(query)),

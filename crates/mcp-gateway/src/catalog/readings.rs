@@ -3,8 +3,9 @@
 //! Servers split the URIs of schemes such as `notes` in different ways. Some servers use the host and the path, with or without
 //! the port. Others use all text after the scheme. A server whose URIs have no host may ignore the host. Servers may also ignore
 //! case, spaces around a name, the query and a `/` at the end, or read `+` as a space. These differences are therefore removed
-//! from the pattern of a rule and from a URI before they are compared. The texts are not URIs, and must not be used for rules
-//! that allow something. URIs in a spelling that [`check_spelling`](super::uri::check_spelling) refuses are not compared at all.
+//! from the pattern of a rule and from a URI before they are compared. The resulting texts are not URIs, and must not be used for
+//! rules that allow something. URIs in a spelling that [`check_spelling`](super::uri::check_spelling) refuses are not compared at
+//! all.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -18,7 +19,8 @@ use crate::text::without_case;
 /// A URI and the ways in which servers may interpret it.
 pub(super) struct Readings<'a> {
     pub(super) uri: Cow<'a, str>,
-    /// The texts that a pattern is compared with, for patterns with and without a port, and with and without a host.
+    /// The texts that are compared with a pattern. Each element is for one kind of pattern: with or without a port, and with or
+    /// without a host.
     texts: [OnceCell<Vec<String>>; 4],
 }
 
@@ -29,13 +31,13 @@ impl<'a> Readings<'a> {
     }
 }
 
-/// A pattern of a rule that restricts the use of the URIs that the pattern matches.
+/// A pattern of a rule that restricts the use of all URIs that match the pattern.
 #[derive(Debug)]
 pub(super) struct Restriction {
     forms: Vec<String>,
     keeps_port: bool,
     has_host: bool,
-    /// The host of the pattern, if it can be an address.
+    /// The host of the pattern, if the host can be an address.
     address: Option<String>,
 }
 
@@ -89,11 +91,11 @@ impl Restriction {
 /// second for variables after it.
 pub(super) const UNKNOWN: [char; 2] = ['\u{e000}', '\u{e001}'];
 
-/// Returns whether a pattern matches a text, or could match it with some values of the unknown variables. A pattern that does not
-/// match the text could match the expanded text in two cases: the pattern has a `*` in the text before the first unknown
-/// variable; or the literal text of the pattern is longer than this text, and the first unknown variable is before the completed
-/// variable. If the first unknown variable is after the completed variable, the pattern is only for some values of the unknown
-/// variable. It then does not match the completed value.
+/// Returns whether a pattern matches a text, or could match the text with some values of the unknown variables. It could match in
+/// two cases. First, the pattern has a `*`, and the literal text before the `*` is the start of the known text. Second, the
+/// literal text of the pattern is longer than the known text before the first unknown variable, and this variable is before the
+/// completed variable. If the first unknown variable is after the completed variable, the pattern restricts only some values of
+/// the unknown variable, so it does not restrict the completed value.
 fn can_match(pattern: &str, text: &str) -> bool {
     let Some(at) = text.find(UNKNOWN) else {
         return matches_pattern(pattern, text);
@@ -121,7 +123,7 @@ fn with_host(uri: &str, other: &str) -> String {
     format!("{start}{other}{}", &rest[host(uri).len()..])
 }
 
-/// Returns a URI without the differences of spelling that do not matter to most servers.
+/// Returns a URI without the differences in spelling that most servers ignore.
 pub(crate) fn comparable(uri: &str) -> String {
     let reading = Reading {
         keeps_port: true,
@@ -131,7 +133,8 @@ pub(crate) fn comparable(uri: &str) -> String {
     joined(uri, reading)
 }
 
-/// Returns the interpretations of a URI. If `uses_host` is `false`, includes the interpretations that ignore the host.
+/// Returns the texts for the interpretations of a URI. If `uses_host` is `false`, includes the interpretations that ignore the
+/// host.
 fn texts(uri: &str, keeps_port: bool, uses_host: bool) -> Vec<String> {
     let without_host = (!uses_host).then(|| without_host(uri)).flatten();
     let mut all = Vec::new();
@@ -191,7 +194,8 @@ fn without_host(uri: &str) -> Option<String> {
     Some(format!("{scheme}:{path}"))
 }
 
-/// Returns whether the port of a pattern is compared: all servers read it in the same way, and the pattern does not match every port.
+/// Returns whether the port of a pattern is compared. This is the case if all servers read the port in the same way, and the
+/// pattern does not match every port.
 fn keeps_port(pattern: &str) -> bool {
     split_scheme(pattern).is_some_and(|(scheme, rest)| {
         let authority = rest
@@ -213,8 +217,8 @@ struct Reading {
     has_spaces: bool,
 }
 
-/// Returns a URI or a pattern as one text `scheme:host/path?query`, decoded, in lower case, and without empty segments. The port
-/// is left out, unless `reading` keeps it. `%2A` is kept, because a `*` in a pattern matches any text.
+/// Returns a URI or a pattern as a text `scheme:host/path?query`, decoded, in lower case, and without empty segments. The text
+/// includes the port only if `reading` keeps it. `%2A` is not decoded, because a `*` in a pattern matches any text.
 fn joined(text: &str, reading: Reading) -> String {
     let Some((scheme, rest)) = split_scheme(text) else {
         return joined_segments(text, reading);
@@ -232,7 +236,7 @@ fn joined(text: &str, reading: Reading) -> String {
     format!("{}:{parts}", scheme.to_ascii_lowercase())
 }
 
-/// Splits a URI or pattern after its scheme, in which a pattern may have `*`.
+/// Splits a URI or pattern after its scheme. In a pattern, the scheme can contain `*`.
 pub(crate) fn split_scheme(text: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = text.split_once(':')?;
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.*".contains(&byte);

@@ -8,15 +8,15 @@ use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode
 use super::readings::UNKNOWN;
 use super::uri::scheme;
 
-/// Maximum number of expressions of a template. URIs are searched for the text between the expressions.
+/// Maximum number of expressions of a template. For each expression, the gateway searches the URI for the text that follows it.
 const MAX_EXPRESSIONS: usize = 32;
 
-/// Returns whether the template has few expressions, so that it can be compared with a URI quickly.
+/// Returns whether the template has so few expressions that the gateway can quickly compare it with a URI.
 pub(super) fn is_simple(template: &str) -> bool {
     template.bytes().filter(|byte| *byte == b'{').count() <= MAX_EXPRESSIONS
 }
 
-/// Returns a URI that matches the template: `x` replaces each expression. `None` if an expression has no end.
+/// Returns a URI that matches the template, with `x` for each expression; `None` if an expression has no end.
 pub(super) fn example_of(template: &str) -> Option<String> {
     let mut parts = template.split('{');
     let mut example = parts.next().unwrap_or_default().to_owned();
@@ -28,8 +28,9 @@ pub(super) fn example_of(template: &str) -> Option<String> {
     Some(example)
 }
 
-/// Expands a template with `value` for `variable` and the values of `known` for other variables. Variables without a value become characters of
-/// [`UNKNOWN`]. Returns `None` if the template does not have the variable, or has expressions other than `{name}` and `{+name}`.
+/// Expands a template with `value` for `variable` and the values of `known` for other variables. Characters of [`UNKNOWN`]
+/// replace variables without a value. Returns `None` if the template does not have the variable, or has expressions other than
+/// `{name}` and `{+name}`.
 pub(crate) fn expand<'a>(
     template: &str,
     variable: &str,
@@ -81,8 +82,8 @@ const UNLIKE_URI: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-/// Returns the length of the literal parts of a template, if they occur in the URI in this order. An expression
-/// matches any text. A template whose scheme is an expression never matches: it would take the URIs of all servers.
+/// Returns the length of the literal parts of a template, if the URI contains them in this order. An expression matches any text.
+/// A template whose scheme is an expression never matches, because it would match the URIs of all servers.
 pub(super) fn match_template(template: &str, uri: &str) -> Option<usize> {
     let (prefix, mut rest) = template.split_once('{')?;
     scheme(prefix)?;

@@ -1,4 +1,4 @@
-//! Tests of the catalog: names, and its limits.
+//! Tests of the names and limits of the catalog.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn catalog(transform: Transform) -> Catalog {
     Catalog::new("git".into(), transform)
 }
 
-/// The templates of a server must not keep the gateway busy with comparisons.
+/// Comparisons of URIs with the templates of a server must not keep the gateway busy.
 #[test]
 fn templates_with_too_many_expressions_are_left_out() {
     let with = |expressions: usize| format!("n://{}", "{a}z".repeat(expressions));
@@ -40,7 +40,7 @@ fn gateway_names_are_converted_back_to_the_names_of_tools() {
 }
 
 #[test]
-fn a_transform_decides_what_can_be_called() {
+fn only_tools_that_a_transform_shows_can_be_called() {
     let transform = Transform::new().rename("status", "state").hide("push");
     let catalog = catalog(transform);
     assert_eq!(catalog.record_tool("push", false), None);
@@ -69,7 +69,7 @@ fn tools_without_the_read_only_hint_are_hidden() {
 }
 
 #[test]
-fn each_change_to_the_tools_keeps_the_earlier_changes() {
+fn each_setting_of_a_transform_keeps_the_earlier_settings() {
     let transform = Transform::new()
         .rename("a", "b")
         .describe("a", "text")
@@ -149,8 +149,8 @@ fn the_number_of_read_only_tools_is_limited() {
     assert_eq!(catalog.record_tool("more", true), None);
 }
 
-/// Returns a name. If all names of a list have its length, the list reaches both limits: the number of names and their total
-/// size.
+/// Returns a name of a certain length: a list of such names reaches the limit of the number of names and the limit of their total
+/// size at the same time.
 fn longest() -> String {
     "x".repeat(MAX_BYTES / MAX_ITEMS)
 }
@@ -212,7 +212,7 @@ fn a_tool_without_a_fixed_argument_in_its_schema_is_not_offered() {
     }
 }
 
-/// For clients with other capabilities, a server can list the same tool with fewer arguments. Previously, the last list decided
+/// A server can list the same tool with fewer arguments for clients with other capabilities. Previously, the last list decided
 /// which tools all clients could call.
 #[test]
 fn a_tool_is_offered_only_if_all_lists_fulfil_the_settings() {

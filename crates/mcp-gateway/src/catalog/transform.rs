@@ -41,7 +41,7 @@ impl Transform {
         self
     }
 
-    /// Hides all tools except these.
+    /// Hides all tools except the tools with these names.
     #[must_use]
     pub fn show_only(mut self, tools: impl IntoIterator<Item = String>) -> Self {
         self.shown = Some(tools.into_iter().collect());
@@ -55,8 +55,8 @@ impl Transform {
         self
     }
 
-    /// Sets an argument of a tool to a constant value: the gateway removes the argument from the input schema and adds it to every
-    /// call. A tool whose input schema does not have the argument is hidden, and the log says so.
+    /// Sets an argument of a tool to a constant value: the gateway removes the argument from the input schema and adds it to
+    /// every call. If the input schema of the tool does not have the argument, the gateway hides the tool and logs the reason.
     #[must_use]
     pub fn fix_argument(
         mut self,
@@ -132,7 +132,7 @@ impl Transform {
         }
     }
 
-    /// Returns the name at the server of a tool that is shown under this name.
+    /// Returns the name at the server of the tool that is shown as `name`.
     pub(super) fn server_name<'a>(&'a self, shown: &'a str) -> &'a str {
         let mut renamed = self.names.iter();
         let found = renamed.find_map(|(tool, name)| (name == shown).then_some(tool));
@@ -162,7 +162,8 @@ impl Transform {
         text.finish()
     }
 
-    /// Adds the fixed arguments to the arguments of a call, and returns the result as JSON text. `None` if no argument is fixed.
+    /// Adds the fixed arguments to the arguments of a call, and returns the result as JSON text; `None` if the tool has no fixed
+    /// arguments.
     pub(crate) fn arguments(&self, tool: &str, arguments: Option<&str>) -> Option<String> {
         let fixed = self.arguments.get(tool)?;
         let names: Vec<&str> = fixed.keys().map(String::as_str).collect();

@@ -45,7 +45,8 @@ const WITH_CHAINS: [&str; 8] = [
     "zip",
 ];
 
-/// Maximum size of a URI to which rules apply, in bytes: rules are compared with several forms of it.
+/// Maximum size of a URI to which rules apply, in bytes. The limit is low because rules are compared with several forms of the
+/// URI.
 pub(crate) const MAX_RULED_BYTES: usize = 2 << 10;
 
 /// Checks that a URI has the one spelling that all URI parsers and servers interpret in the same way. Parsers differ: some remove
@@ -63,7 +64,9 @@ pub(crate) fn check_spelling(uri: &str) -> Result<(), &'static str> {
     })?;
     let scheme = parsed.scheme_str().to_ascii_lowercase();
     if schemes_with_nested_uri(uri).is_some() {
-        return Err("it contains another URI, which some servers read; use only the inner URI");
+        return Err(
+            "it contains another URI, which some servers read instead; use only the inner URI",
+        );
     }
     check_escapes(uri, has_fixed_syntax(&scheme))?;
     if parsed.fragment().is_some() || uri.contains([';', '*']) {
@@ -76,7 +79,7 @@ pub(crate) fn check_spelling(uri: &str) -> Result<(), &'static str> {
             let rest = &uri[authority_end(uri)..];
             if scheme != "file" && (rest.contains('@') || rest.contains("%40")) {
                 return Err(
-                    "it has an \"@\" after the host, and some servers take the text before it for a user",
+                    "it has an \"@\" after the host, and some servers read the text before the \"@\" as a user",
                 );
             }
         }
@@ -126,16 +129,17 @@ pub(super) fn schemes_with_nested_uri(uri: &str) -> Option<Vec<String>> {
     is_wrapped.then(|| schemes.into_iter().map(str::to_owned).collect())
 }
 
-/// Returns whether a text begins with `/`, or with a scheme that is not the beginning of a name such as `fs::File`.
+/// Returns whether a text begins with `/` or with a scheme. The beginning of a name such as `fs::File` is not a scheme.
 fn is_uri_or_path(text: &str) -> bool {
     let is_uri = |name: &str| !text[name.len() + 1..].starts_with(':');
     text.starts_with('/') || scheme(text).is_some_and(is_uri)
 }
 
-/// Checks that all readers understand the URIs of a template in the same way. A name of an expression must not look like a part of a path.
+/// Checks that all servers understand the URIs of a template in the same way. The name of an expression must not look like a part
+/// of a path.
 ///
 /// # Errors
-/// As [`check_spelling`].
+/// The same as for [`check_spelling`].
 pub(crate) fn check_template(template: &str) -> Result<(), &'static str> {
     let names = template.replace(['{', '}'], "");
     if !names.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -151,7 +155,7 @@ pub(crate) fn check_template(template: &str) -> Result<(), &'static str> {
     check_spelling(&example)
 }
 
-/// Checks that a decoded URI has no segment that a reader could resolve.
+/// Checks that a decoded URI has no segment, such as `..`, that a server could resolve.
 fn check_dots(text: &str) -> Result<(), &'static str> {
     // The path of a URI without an authority begins after the scheme.
     let mut segments = text.split(['/', '?', '#', ';', ':']);
@@ -161,7 +165,7 @@ fn check_dots(text: &str) -> Result<(), &'static str> {
     }
 }
 
-/// Checks that each escape is necessary, and that no server takes the escaped character for a delimiter.
+/// Checks that each escape is necessary, and that no server interprets the escaped character as a delimiter.
 fn check_escapes(uri: &str, is_fixed: bool) -> Result<(), &'static str> {
     let decoded = percent_decode_str(uri).decode_utf8();
     let decoded = decoded.map_err(|_| "its escapes are not UTF-8")?;
@@ -216,7 +220,9 @@ fn check_authority(scheme: &str, authority: AuthorityComponents<'_>) -> Result<(
     if scheme == "file" {
         return match host.is_empty() && port.is_none() {
             true => Ok(()),
-            false => Err("it names a file of a host; write \"file:///\""),
+            false => {
+                Err("it has a host, but the URI of a file must not have one; write \"file:///\"")
+            }
         };
     }
     if !has_fixed_syntax(scheme) {
@@ -236,7 +242,9 @@ fn check_authority(scheme: &str, authority: AuthorityComponents<'_>) -> Result<(
     };
     match port.is_none_or(|port| port != default && is_shortest(port)) {
         true => Ok(()),
-        false => Err("its port is the default port or has leading zeros; remove it or the zeros"),
+        false => {
+            Err("its port is the default port or has leading zeros; remove the port or the zeros")
+        }
     }
 }
 
@@ -248,8 +256,8 @@ fn is_plain_host(host: &str) -> bool {
 }
 
 /// Returns the IPv4 addresses that servers may read from a host. The host can be in any form, such as `127.1`, `0x7f.1`,
-/// `2130706433`, `010.0.0.1` or `[::ffff:127.0.0.1]`. For all names and addresses of this machine, and for the unspecified
-/// address, returns 127.0.0.1.
+/// `2130706433`, `010.0.0.1` or `[::ffff:127.0.0.1]`. Returns 127.0.0.1 for all names and loopback addresses of this machine, and
+/// for the unspecified address.
 fn addresses_of(host: &str) -> [Option<Ipv4Addr>; 2] {
     let machine = |address: Ipv4Addr| match address.is_loopback() || address.is_unspecified() {
         true => Ipv4Addr::LOCALHOST,
@@ -312,7 +320,7 @@ pub(super) fn is_address_pattern(host: &str) -> bool {
                     || MACHINE.iter().any(|machine| matches_pattern(host, machine))))
 }
 
-/// The usual forms of the address of this machine.
+/// The usual names and addresses of this machine.
 const MACHINE: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 /// Returns whether the host of a URI can be another form of an address that the host of a pattern matches.
@@ -366,24 +374,24 @@ pub(super) fn without_user(uri: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-/// Returns the position at which the authority of a URI or pattern ends; `0` if it has no authority.
+/// Returns the position at which the authority of a URI or pattern ends; `0` if there is no authority.
 pub(crate) fn authority_end(uri: &str) -> usize {
     authority(uri).map_or(0, |(start, authority)| start + authority.len())
 }
 
-/// Returns the authority of a URI or pattern, and where it begins.
+/// Returns the position and the text of the authority of a URI or pattern.
 fn authority(uri: &str) -> Option<(usize, &str)> {
     let start = uri.find("://")? + 3;
     let has_scheme = !uri[..start - 3].contains(['/', '?', '#']);
     has_scheme.then(|| (start, before(&uri[start..], &['/', '?', '#'])))
 }
 
-/// Returns the text before the first of these characters.
+/// Returns the text before the first character of `ends`.
 pub(super) fn before<'a>(text: &'a str, ends: &[char]) -> &'a str {
     text.split(ends).next().unwrap_or_default()
 }
 
-/// Splits an authority before the colon of its port.
+/// Splits an authority into the host and the port, which follows a colon.
 pub(super) fn split_port(authority: &str) -> (&str, Option<&str>) {
     // An address in brackets has colons.
     let host = authority.rfind(']').map_or(0, |end| end + 1);
@@ -418,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn a_uri_that_readers_interpret_differently_is_refused() {
+    fn a_uri_that_servers_interpret_differently_is_refused() {
         for uri in [
             "file:///srv/.\t./etc/passwd",
             "file:///srv/%2e%09%2e/etc/passwd",
@@ -471,7 +479,7 @@ mod tests {
         }
     }
 
-    /// Some libraries for files, archives and databases read the inner URI.
+    /// Some libraries for files, archives and databases read the inner URI instead of the outer URI.
     #[test]
     fn a_uri_that_contains_another_uri_is_refused() {
         for uri in [
@@ -602,7 +610,7 @@ mod tests {
     }
 
     #[test]
-    fn schemes() {
+    fn the_scheme_of_a_uri_is_the_valid_name_before_its_first_colon() {
         assert_eq!(scheme("file:///a"), Some("file"));
         assert_eq!(scheme("ui+x.y-1:a"), Some("ui+x.y-1"));
         for none in ["", ":", "1a:b", "a b:c", "{+x}:a", "nothing"] {

@@ -67,7 +67,7 @@ impl TryFrom<TokenMembers> for ClientToken {
 }
 
 impl ClientToken {
-    /// Returns the token, which is secret.
+    /// Returns the token. It is a secret.
     pub fn token(&self) -> &str {
         &self.token
     }
@@ -118,7 +118,7 @@ impl fmt::Debug for ClientToken {
 #[serde(try_from = "Members")]
 pub(super) struct AuthSection {
     source: Source,
-    /// The scopes that every token needs.
+    /// The scopes that every token must have.
     pub(super) scopes: Vec<String>,
 }
 
@@ -138,7 +138,7 @@ struct Members {
 }
 
 impl AuthSection {
-    /// Returns whether there can be a user with this name.
+    /// Returns whether a user with this name can exist.
     pub(super) fn may_have(&self, user: &str) -> bool {
         match &self.source {
             Source::Issuer(_) => !user.is_empty(),
@@ -175,7 +175,8 @@ impl AuthSection {
         }
     }
 
-    /// Replaces the variables of the tokens, and checks each token. Tokens of an issuer require `publicUrl`.
+    /// Replaces the variables of the tokens, and checks each token. If an authorization server issues the tokens, `publicUrl` is
+    /// required.
     pub(super) fn resolve(
         &mut self,
         variables: &Variables,
@@ -196,8 +197,8 @@ impl AuthSection {
         }
     }
 
-    /// Returns warnings about three mistakes: a token lacks a scope that all requests need; a token has a scope that nothing
-    /// needs; or no token has a scope that a rule needs.
+    /// Returns warnings about three mistakes: a token lacks a scope that all requests need; a token has a scope that no rule
+    /// uses; a rule needs a scope that no token has.
     pub(super) fn scope_warnings<'a>(
         &'a self,
         of_rules: impl IntoIterator<Item = &'a str>,
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_in_tokens_are_errors_with_their_place() {
+    fn mistakes_in_tokens_are_errors_that_name_the_location() {
         let issuer = serde_json::json!({ "issuer": "https://login.example", "tokens": [] });
         for (auth, problem) in [
             (

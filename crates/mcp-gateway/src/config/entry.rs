@@ -15,7 +15,7 @@ use crate::gateway::{Gateway, Mount};
 use crate::upstream::unavailable;
 use crate::upstream::{DEFAULT_CALL_TIMEOUT, Sharing, Upstream};
 
-/// The connector of a server. All its connections over HTTP share a client.
+/// The connector of a server. All HTTP connections to the server share one HTTP client.
 struct EntryConnector(Box<dyn Fn(&StderrLog) -> TransportResult + Send + Sync>);
 
 type TransportResult = Result<Box<dyn Transport>, TransportError>;
@@ -39,7 +39,8 @@ impl Connector for EntryConnector {
     }
 }
 
-/// Returns whether a header or variable of an account has no value. A scheme such as `Bearer` without credentials is not a value.
+/// Returns whether a header or variable of an account has no value. A scheme without credentials, such as `Bearer` alone, is not
+/// a value.
 fn has_empty_value(server: &ServerConfig) -> bool {
     let values = match &server.launch {
         Launch::Http { headers, .. } => headers,
@@ -50,13 +51,13 @@ fn has_empty_value(server: &ServerConfig) -> bool {
     values.any(|value| value.is_empty() || value.eq_ignore_ascii_case("bearer"))
 }
 
-/// Headers that identify a user to a server.
+/// Headers with credentials of a user.
 const CREDENTIALS: [&str; 3] = ["authorization", "cookie", "x-api-key"];
 
-/// The key of a command that writes headers.
+/// The key in the configuration of the command that prints headers.
 const HELPER: &str = "headersHelper";
 
-/// Returns the text for a source of headers.
+/// Returns the text that describes a source of headers in a message.
 fn shown(source: &str) -> String {
     match source == HELPER {
         true => "output of \"headersHelper\"".to_owned(),
@@ -64,7 +65,7 @@ fn shown(source: &str) -> String {
     }
 }
 
-/// Returns the names of the headers, and the key of the command that writes headers.
+/// Returns the sources of headers: the names of the configured headers, and the key of the command that prints headers.
 fn header_sources(server: &ServerConfig) -> Vec<&str> {
     let Launch::Http {
         headers,
@@ -84,7 +85,8 @@ pub(super) struct ServerEntry {
     pub(super) name: String,
     pub(super) server: ServerConfig,
     pub(super) settings: ServerSection,
-    /// The server with the account of each user, by the key of the user; `None` if all users have the account of the gateway.
+    /// The configuration of the server for each user, with the account of the user, by the key of the user; `None` if all users
+    /// have the account of the gateway.
     pub(super) accounts: Option<BTreeMap<String, ServerConfig>>,
 }
 
@@ -116,7 +118,7 @@ impl ServerEntry {
         })
     }
 
-    /// Returns the server for the gateway itself, and for each user.
+    /// Returns the configurations of the server for the gateway itself, and for each user.
     pub(super) fn servers(&self) -> impl Iterator<Item = &ServerConfig> {
         let accounts = self.accounts.iter().flat_map(BTreeMap::values);
         std::iter::once(&self.server).chain(accounts)
@@ -147,7 +149,8 @@ impl ServerEntry {
         Ok(())
     }
 
-    /// Checks that each account has credentials and belongs to a user, if the file has the users. Call it after [`resolve`](Self::resolve).
+    /// Checks that each account has credentials. If the file defines the users, also checks that each account belongs to a user.
+    /// Call it after [`resolve`](Self::resolve).
     pub(super) fn check_users(&self, auth: &AuthSection) -> Result<(), InvalidServer> {
         let name = &self.name;
         for (user, server) in self.accounts.iter().flatten() {
@@ -165,7 +168,7 @@ impl ServerEntry {
         Ok(())
     }
 
-    /// Returns a text that names the program, if the program does not exist.
+    /// Returns a message with the name of the program, if the program does not exist.
     pub(super) fn missing_program(&self) -> Option<String> {
         let Launch::Stdio { .. } = self.server.launch else {
             return None;
@@ -175,7 +178,8 @@ impl ServerEntry {
         Some(format!("/mcpServers/{}: {problem}", self.name))
     }
 
-    /// Returns whether the connections of both entries are the same: the entries differ only in settings that [`adjust`](Self::adjust) changes.
+    /// Returns whether both entries need the same connections: they differ only in settings that [`adjust`](Self::adjust)
+    /// changes.
     pub(super) fn connects_like(&self, other: &Self) -> bool {
         let connection = |entry: &Self| {
             let servers = entry.servers().map(|server| {
@@ -203,7 +207,7 @@ impl ServerEntry {
         connection(self) == connection(other)
     }
 
-    /// Changes the settings of the mount that need no new connection. Returns whether there is a mount.
+    /// Changes the settings of the mount that do not need a new connection. Returns `false` if the gateway has no such mount.
     pub(super) fn adjust(&self, namespace: &str, gateway: &Gateway) -> bool {
         let timeout = self.server.call_timeout.unwrap_or(DEFAULT_CALL_TIMEOUT);
         gateway.adjust(

@@ -1,4 +1,4 @@
-//! The shape of the configuration file.
+//! The structure of the configuration file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -21,7 +21,7 @@ use crate::parked::Cluster;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct File {
-    /// The servers, which `mcp_host::Config` reads.
+    /// The servers; read by `mcp_host::Config`.
     #[expect(dead_code, reason = "only the key is checked")]
     mcp_servers: IgnoredAny,
     #[serde(default)]
@@ -35,7 +35,7 @@ pub(super) struct Section {
     pub(super) public_url: Option<String>,
     pub(super) allowed_origins: Vec<String>,
     pub(super) instructions: Option<String>,
-    /// How long servers have to return their lists, in milliseconds.
+    /// Maximum time for the lists of a server, in milliseconds.
     pub(super) list_timeout: Option<NonZeroU32>,
     pub(super) auth: Option<AuthSection>,
     pub(super) tls: TlsSection,
@@ -43,30 +43,30 @@ pub(super) struct Section {
     pub(super) search_above: Option<usize>,
     pub(super) access: AccessPolicy,
     pub(super) limits: ClientLimits,
-    /// Settings of single servers, by their names under `mcpServers`.
+    /// Settings of individual servers, by the names of the servers in `mcpServers`.
     pub(super) servers: BTreeMap<String, ServerSection>,
 }
 
-/// TLS of requests to servers with a URL.
+/// The TLS settings for requests to servers with a URL.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct TlsSection {
-    /// A PEM file with certificates of further CAs.
+    /// A PEM file with certificates of additional CAs.
     pub(super) ca: Option<PathBuf>,
 }
 
-/// The cluster of this process of the gateway.
+/// The settings of this process for its cluster.
 #[derive(Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ClusterSection {
-    /// The address at which the other processes reach this process.
+    /// The address at which other processes of the cluster reach this process.
     address: String,
-    /// The key of all processes: 32 bytes in base64.
+    /// The key that all processes of the cluster share: 32 bytes in base64.
     key: String,
 }
 
 impl ClusterSection {
-    /// Replaces the variables.
+    /// Replaces the variables in the settings.
     pub(super) fn resolve(&mut self, variables: &Variables) -> Result<(), InvalidServer> {
         for (name, value) in [("address", &mut self.address), ("key", &mut self.key)] {
             let expanded = variables.expand(value);
@@ -75,7 +75,7 @@ impl ClusterSection {
         Ok(())
     }
 
-    /// Returns the processes, if the variables have been replaced.
+    /// Returns the settings of the cluster. The variables must have been replaced.
     ///
     /// # Errors
     /// The address or the key is not valid. The message does not contain the key.
@@ -106,7 +106,8 @@ impl fmt::Debug for ClusterSection {
     }
 }
 
-/// Reads accounts. `null` is an error, because without accounts all users have the account of the gateway.
+/// Reads accounts. `null` is an error: it could be read as "no accounts", and all users would then have the account of the
+/// gateway.
 fn accounts<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<BTreeMap<String, AccountSection>>, D::Error> {
@@ -116,14 +117,14 @@ fn accounts<'de, D: Deserializer<'de>>(
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub(super) struct ServerSection {
-    /// The prefix of names, instead of the name of the server.
+    /// The prefix of the names at the gateway. Default: the name of the server.
     pub(super) namespace: Option<String>,
     #[serde(rename = "required")]
     pub(super) is_required: bool,
     #[serde(rename = "shared")]
     pub(super) is_shared: bool,
     /// The headers or variables that the server receives for each user, by the name of the user. They replace the headers or
-    /// variables of `mcpServers`. `None` if all users have the account of the gateway.
+    /// variables in `mcpServers`. `None` if all users have the account of the gateway.
     #[serde(deserialize_with = "accounts")]
     pub(super) accounts: Option<BTreeMap<String, AccountSection>>,
     pub(super) max_connections: Option<NonZeroUsize>,
@@ -164,14 +165,16 @@ impl TryFrom<AccountMembers> for AccountSection {
         let lower = members.headers.keys().map(|name| name.to_ascii_lowercase());
         let lower: BTreeSet<_> = lower.collect();
         if lower.len() < members.headers.len() {
-            return Err("an account has the same header twice; the names of headers ignore case");
+            return Err(
+                "an account has the same header twice; remove one (the case of header names does not matter)",
+            );
         }
         if members
             .headers
             .keys()
             .any(|name| HeaderName::try_from(name).is_err())
         {
-            return Err("an account has an invalid name of a header");
+            return Err("the name of a header in an account is not valid");
         }
         Ok(Self {
             headers: members.headers,
@@ -181,7 +184,7 @@ impl TryFrom<AccountMembers> for AccountSection {
 }
 
 impl AccountSection {
-    /// Returns the configuration of the server for this user. Nothing of the gateway's own account remains.
+    /// Returns the configuration of the server for this user. It contains nothing from the account of the gateway.
     ///
     /// # Errors
     /// The account has headers for a program or variables for a URL, or it has neither.

@@ -27,7 +27,7 @@ use crate::parked::Cluster;
 /// Maximum size of a configuration file.
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// The configuration of a gateway: the servers under `mcpServers`, as in the files of hosts, and settings under `gateway`.
+/// The configuration of a gateway: the servers under `mcpServers`, in the format of hosts' files, and settings under `gateway`.
 ///
 /// ```json
 /// {
@@ -60,10 +60,10 @@ fn invalid(text: impl Into<String>) -> InvalidServer {
     InvalidServer::new(text)
 }
 
-/// Keys, in the singular, with which an operator could try to name users in a rule.
+/// Keys, in the singular, that an operator may use in a rule by mistake to name users.
 const USER_KEYS: [&str; 6] = ["client", "group", "principal", "role", "subject", "user"];
 
-/// Adds a suggestion to an error about an unknown key.
+/// Adds a suggestion to the text of an error about an unknown key.
 fn with_hint(error: &str) -> String {
     let mut names = error.split('`').skip(1).step_by(2);
     let hint = match (error.contains("unknown field `"), names.next()) {
@@ -79,7 +79,7 @@ fn with_hint(error: &str) -> String {
 /// Maximum number of accounts in the settings of a server.
 const MAX_ACCOUNTS: usize = 256;
 
-/// Returns the server with the account of each user.
+/// Reads the accounts, and returns the configuration of the server for each user.
 fn read_accounts(
     accounts: &BTreeMap<String, AccountSection>,
     server: &ServerConfig,
@@ -197,14 +197,16 @@ impl GatewayConfig {
         self.section.tls.ca.as_deref()
     }
 
-    /// Returns the configurations of the enabled servers, as they are written, for the gateway itself and for each user.
+    /// Returns the configurations of the enabled servers, for the gateway itself and for each user. The variables are not
+    /// replaced.
     #[doc(hidden)]
     pub fn servers(&self) -> impl Iterator<Item = &ServerConfig> {
         self.servers.values().flat_map(ServerEntry::servers)
     }
 
-    /// Replaces the names of users in `accounts` by the keys of the users, with which [`Principal::user`](mcp_protocol::Principal::user) is
-    /// compared. Default: the key of a user is its name. With `mcp-auth`, it is `Identity::user`. Call it after [`resolve`](Self::resolve).
+    /// Replaces the names of users in `accounts` by the keys of the users. A key is compared with
+    /// [`Principal::user`](mcp_protocol::Principal::user). By default, the key of a user is the name. With `mcp-auth`, it is
+    /// `Identity::user`. Call it after [`resolve`](Self::resolve).
     #[must_use]
     pub fn with_user_keys(mut self, key: impl Fn(&str) -> String) -> Self {
         for entry in self.servers.values_mut() {
@@ -253,18 +255,20 @@ impl GatewayConfig {
         self.section.listen.as_deref().unwrap_or("127.0.0.1:8000")
     }
 
-    /// Returns the URL that clients use, if they are not on this machine.
+    /// Returns the URL for clients on other machines.
     pub fn public_url(&self) -> Option<&str> {
         self.section.public_url.as_deref()
     }
 
-    /// Returns the tokens that clients must send, and the scopes that every token needs; `None` if the configuration has no `auth`.
+    /// Returns the tokens that clients must send, and the scopes that every token must have; `None` if the configuration has no
+    /// `auth`.
     pub fn authorization(&self) -> Option<(TokenSource<'_>, &[String])> {
         let auth = self.section.auth.as_ref()?;
         Some((auth.source(), &auth.scopes))
     }
 
-    /// Returns the scopes that every token needs and the scopes of the access rules, for the metadata of the gateway.
+    /// Returns the scopes for the metadata of the gateway: the scopes that every token must have, and the scopes of the access
+    /// rules.
     pub fn scopes_supported(&self) -> Vec<String> {
         let required = self.section.auth.iter().flat_map(|auth| &auth.scopes);
         let required = required.map(String::as_str);
@@ -282,8 +286,7 @@ impl GatewayConfig {
         &self.section.allowed_origins
     }
 
-    /// Returns warnings about possible mistakes in a valid configuration, one text for each. [`builder`](Self::builder) logs
-    /// them.
+    /// Returns a text for each possible mistake in a valid configuration. [`builder`](Self::builder) logs the texts.
     pub fn warnings(&self) -> Vec<String> {
         let servers = || self.servers.values();
         let readable = servers().filter_map(ServerEntry::readable_headers);
@@ -297,8 +300,8 @@ impl GatewayConfig {
         readable.chain(common).chain(scopes).collect()
     }
 
-    /// Returns the enabled servers whose program does not exist, one text for each. Reads the file system, and starts nothing. Call it after
-    /// [`resolve`](Self::resolve).
+    /// Returns a text for each enabled server whose program does not exist. Reads the file system, and starts nothing. Call it
+    /// after [`resolve`](Self::resolve).
     pub fn missing_programs(&self) -> Vec<String> {
         let entries = self.servers.values();
         entries.filter_map(ServerEntry::missing_program).collect()
@@ -384,8 +387,8 @@ impl GatewayConfig {
         Ok(())
     }
 
-    /// Returns the names of the settings that need a restart: the settings that differ from those with which the program was
-    /// started.
+    /// Returns the names of the settings that differ from the settings with which the program was started, and that need a
+    /// restart.
     pub fn needs_restart(&self, started: &Self) -> Vec<&'static str> {
         let (new, old) = (&self.section, &started.section);
         let settings = [

@@ -1,4 +1,4 @@
-//! Configuration files with and without mistakes.
+//! Valid and invalid configuration files.
 
 mod accounts;
 
@@ -12,7 +12,7 @@ fn error(text: &str) -> String {
 }
 
 #[test]
-fn unknown_keys_are_errors_with_their_place() {
+fn unknown_keys_are_errors_that_name_the_location() {
     for (text, key, place) in [
         (r#"{"mcpServer":{}}"#, "mcpServer", ""),
         (
@@ -47,7 +47,7 @@ fn unknown_keys_are_errors_with_their_place() {
 }
 
 #[test]
-fn wrong_values_are_errors_with_their_place() {
+fn wrong_values_are_errors_that_name_the_location() {
     for (text, part) in [
         (r#"{"mcpServers":{"a":{"command":7}}}"#, "server \"a\""),
         (
@@ -104,7 +104,7 @@ fn wrong_values_are_errors_with_their_place() {
 
 const KEY: &str = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";
 
-/// A configuration whose cluster has this address and this key.
+/// Returns a configuration for a process of a cluster with this address and this key.
 fn clustered(address: &str, key: &str) -> Result<GatewayConfig, InvalidServer> {
     let cluster = serde_json::json!({ "address": address, "key": key });
     let text = serde_json::json!({ "mcpServers": {}, "gateway": { "cluster": cluster } });
@@ -233,7 +233,7 @@ fn a_credential_that_all_users_share_is_a_warning_unless_the_server_is_shared() 
 }
 
 #[test]
-fn a_header_that_others_can_read_on_the_way_is_a_warning() {
+fn a_header_that_is_sent_without_encryption_is_a_warning() {
     let warnings = |url: &str, headers: &str| {
         let text = format!(
             r#"{{"mcpServers":{{"notes":{{"url":"{url}","headers":{headers}}}}},"gateway":{{}}}}"#
@@ -313,11 +313,11 @@ fn a_misspelled_key_of_a_server_suggests_the_nearest_known_key() {
         ),
         (
             r#"{"url":"http://127.0.0.1:1/mcp","environment":{}}"#,
-            "the key \"environment\" is for servers with \"command\", and this one has \"url\"; remove it",
+            "the key \"environment\" is for servers with \"command\", but this server has \"url\"; remove the key",
         ),
         (
             r#"{"command":"a","colour":"red"}"#,
-            "the key \"colour\" is not used; remove it, unless another program reads it (at /mcpServers/a/colour)",
+            "the key \"colour\" is not used; remove the key, unless another program reads it (at /mcpServers/a/colour)",
         ),
     ] {
         let error = error(&format!(r#"{{"mcpServers":{{"a":{server}}}}}"#));

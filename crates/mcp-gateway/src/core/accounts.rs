@@ -1,4 +1,4 @@
-//! Connections with the accounts of users.
+//! Connections that use the accounts of users.
 
 use mcp_client::Error;
 use mcp_jsonrpc::ErrorObject;
@@ -10,10 +10,11 @@ use crate::connection::unreachable;
 use crate::upstream::unavailable;
 
 impl Core {
-    /// Creates the transport of a connection for a client. Call it before other connections are closed for the new connection.
+    /// Creates the transport of a new connection for a client. Call it before other connections are closed to make room.
     ///
     /// # Errors
-    /// The configuration is invalid; or, if users have accounts, the client has none, or its last attempt failed a short time ago.
+    /// The configuration is invalid. Or users have accounts, and this client has no account, or the last attempt with its account
+    /// failed a short time ago.
     pub(super) fn transport_for(&self, client: &Owner) -> Result<Box<dyn Transport>, ErrorObject> {
         let upstream = &self.upstream;
         if let Some(user) = self.user_of(client)
@@ -30,14 +31,14 @@ impl Core {
             .map_err(|error| self.not_opened(client, error))
     }
 
-    /// Returns whether a connection of a client may end a call of another client. A user whose account the server refuses must not end one call
-    /// after the other.
+    /// Returns whether the gateway may end a call of another client to make room for a connection of this client. It must not if
+    /// the server has refused the account of this user: otherwise, the user could end one call after the other.
     pub(super) fn may_end_calls(&self, client: &Owner) -> bool {
         let user = self.user_of(client);
         user.is_none_or(|user| !self.account_failures.has_failed(user))
     }
 
-    /// Records whether a connection for a client could be opened.
+    /// Records whether the last connection for a client could be opened.
     pub(super) fn record_opened(&self, client: &Owner, has_failed: bool) {
         if let Some(user) = self.user_of(client) {
             self.account_failures
@@ -45,7 +46,7 @@ impl Core {
         }
     }
 
-    /// Converts the reason why a connection for a client was not opened.
+    /// Converts the reason why a connection for a client could not be opened to an error.
     pub(super) fn not_opened(&self, client: &Owner, error: Error) -> ErrorObject {
         let server = &*self.upstream.name;
         match error {

@@ -1,4 +1,4 @@
-//! Requests in the four combinations of session-based and stateless clients and servers.
+//! Forwards requests in the four combinations of session-based and stateless clients and servers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -153,7 +153,8 @@ impl Core {
         )))
     }
 
-    /// Forwards a request of a stateless client to a session-based server. A server request parks the call.
+    /// Forwards a request of a stateless client to a session-based server. If the server sends a server request, the call is
+    /// parked.
     async fn parkable(
         self: &Arc<Self>,
         method: &MethodName,
@@ -214,8 +215,8 @@ impl Core {
         self.run_parkable(call, context).await
     }
 
-    /// Sends a request, and repeats it once if the tool now echoes other parameters in headers. `running` is the entry of the
-    /// call, if there is one.
+    /// Sends a request. If the server reports that the tool echoes other parameters in headers, sends the request again once.
+    /// `running` is the entry of the call, if the call has an entry.
     pub(super) async fn send(
         &self,
         connection: &Arc<UpstreamConnection>,
@@ -272,8 +273,8 @@ impl Core {
         .await
     }
 
-    /// Converts the reason why a call has no response. If a gateway has several servers, the error does not contain their
-    /// addresses.
+    /// Converts the reason why a call has no response to an error. If the gateway has several servers, the error does not contain
+    /// their addresses.
     fn no_response(&self, error: &CallError) -> ErrorObject {
         let server = &*self.upstream.name;
         match self.catalog.is_some() {
@@ -282,8 +283,8 @@ impl Core {
         }
     }
 
-    /// Lists the tools again, to find the parameters that must be echoed in HTTP headers. The tools of a user are known to the
-    /// connections of this user only.
+    /// Lists the tools again, to find the parameters that must be echoed in HTTP headers. Tools that are listed for a user are
+    /// recorded only in the connections of this user.
     async fn learn_header_params(&self, connection: &UpstreamConnection) {
         if self.upstream.has_accounts() {
             connection.client.clear_cache();
@@ -319,7 +320,7 @@ impl Core {
     }
 }
 
-/// Sends the input requests of a result to a session-based client, all at once, and returns the responses.
+/// Sends all input requests of a result to a session-based client at the same time, and returns the responses.
 async fn ask_client(requests: &str, context: &RequestContext) -> Result<String, ErrorObject> {
     let mut asked: JoinSet<(String, Result<RawJson, ErrorObject>)> = JoinSet::new();
     let link = context.link();
@@ -347,7 +348,7 @@ async fn ask_client(requests: &str, context: &RequestContext) -> Result<String, 
             .cloned()
             .unwrap_or_default();
         gate::client_offers(name, &capabilities, context.rules()).map_err(|missing| {
-            ErrorObject::internal(format!("the server needs {name}, and {missing}"))
+            ErrorObject::internal(format!("the server requests {name}, but {missing}"))
         })?;
         let params = member(request, "params").map(|params| match name {
             method::ELICITATION_CREATE => with_elicitation_id(params).into_bytes(),

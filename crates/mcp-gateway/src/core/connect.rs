@@ -1,4 +1,4 @@
-//! Opening, watching and closing the shared connection.
+//! Opens, watches and closes the shared connection.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
@@ -18,10 +18,10 @@ use crate::debounce::Debounce;
 use crate::shared::{Failures, KnownServer, MAX_RECONNECT_WAIT, header_params};
 use crate::upstream::unavailable;
 
-/// Backoff after the first failed attempt. It doubles after each further failure, up to [`MAX_BACKOFF`].
+/// Backoff after the first failed attempt to connect. The backoff doubles after each further failure, up to [`MAX_BACKOFF`].
 const INITIAL_BACKOFF: Duration = Duration::from_millis(100);
 const MAX_BACKOFF: Duration = Duration::from_secs(30);
-/// How long a server may take to end before its program is started again.
+/// Maximum time that the gateway waits for a server to end before it starts the program again.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Core {
@@ -48,7 +48,8 @@ impl Core {
         .await
     }
 
-    /// Returns the shared connection, and opens it if it has ended. The connection is not closed as unused while the returned [`InUse`] exists.
+    /// Returns the shared connection. If it has ended, opens a new connection. While the returned [`InUse`] exists, the
+    /// connection is not closed as unused.
     ///
     /// # Errors
     /// The server cannot be reached.
@@ -109,8 +110,8 @@ impl Core {
         }
     }
 
-    /// Checks that the server responds, unless a check has run within the last second. If the server does not respond, returns
-    /// the reason. The reason has no text of the server, because it is shown to clients without authentication.
+    /// Checks that the server responds, unless a check has run within the last second. Returns the reason if the server does not
+    /// respond. The reason contains no text from the server, because clients without authentication see it.
     pub(crate) async fn unready(self: &Arc<Self>) -> Option<String> {
         let core = Arc::clone(self);
         self.readiness
@@ -136,22 +137,22 @@ impl Core {
         }
     }
 
-    /// Returns the revision and negotiation for a connection after the first connection.
+    /// Returns the revision and the negotiation for all connections after the first connection.
     pub(crate) fn known_version(&self) -> (Revision, Negotiation) {
         let known = KnownVersion::of(self.shared.known().revision);
         (self.upstream.newest, Negotiation::Prior(known))
     }
 
-    /// Opens the shared connection, and tries again in the background as long as clients wait for changes.
+    /// Opens the shared connection. If this fails, tries again in the background as long as clients wait for changes.
     pub(crate) async fn keep_shared(self: &Arc<Self>) {
         if self.shared().await.is_err() {
             self.reconnect_after(std::future::ready(()));
         }
     }
 
-    /// Returns whether the connection is opened again without a request: clients wait for changes, or a gateway with several
-    /// servers reports that this server is not connected. Otherwise, the server might never be opened again, because it may
-    /// receive no requests until it is ready.
+    /// Returns whether the connection must be opened again even if there is no request. This is the case if clients wait for
+    /// changes, or if a gateway with several servers reports this server as not connected. Such a server may receive no requests
+    /// until it is ready, so it might never be connected again.
     fn is_wanted(&self) -> bool {
         let is_reported = self.catalog.is_some() && self.shared.is_failing.load(Ordering::Acquire);
         !*self.closing.borrow() && (is_reported || self.changes.has_subscriptions())
@@ -185,8 +186,8 @@ impl Core {
         });
     }
 
-    /// Closes an unused shared connection before a child process is started for a session, because some programs cannot run twice
-    /// at the same time.
+    /// Closes the shared connection if it is unused. Call it before a child process is started for a session, because some
+    /// programs cannot run twice at the same time.
     pub(crate) async fn release_shared(&self) {
         let unused = self.shared.take_if(|connection| {
             !connection.client.connection().has_headers()
@@ -201,7 +202,7 @@ impl Core {
         }
     }
 
-    /// Returns the callback for changed lists. Several changes in quick succession are reported once.
+    /// Returns the callback for changed lists. If several changes follow each other quickly, the callback reports them once.
     pub(crate) fn on_change(core: Weak<Self>) -> OnChange {
         Box::new(move |list| {
             let (Some(name), Some(known)) = (notification(list), core.upgrade()) else {
@@ -219,7 +220,7 @@ impl Core {
         })
     }
 
-    /// Returns the callback for lists that have changed for one user, whose account the connection has.
+    /// Returns the callback for changed lists on a connection that has the account of one user.
     pub(super) fn on_change_for(core: Weak<Self>, user: Principal) -> OnChange {
         let debounce = Arc::<Debounce>::default();
         Box::new(move |list| {
@@ -236,7 +237,7 @@ impl Core {
         })
     }
 
-    /// Reads the parts of a changed list that the gateway needs, and then notifies the clients of the change.
+    /// Updates the parts of a changed list that the gateway needs, and then notifies the clients of the change.
     async fn refresh(&self, list: ChangedList) {
         if let Some(connection) = self.shared.in_use() {
             match (list, self.catalog.as_deref()) {

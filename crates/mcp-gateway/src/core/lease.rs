@@ -1,4 +1,4 @@
-//! The choice of the connection for a request.
+//! Chooses the connection for a request.
 
 use std::future::{IntoFuture as _, pending};
 use std::sync::atomic::Ordering;
@@ -20,17 +20,17 @@ use crate::pool::{ChosenLevel, Key, Lease, Permit};
 
 /// Maximum delay before the gateway restores the subscriptions of a connection that was closed to make room for other clients.
 const MAX_DELAY_FOR_OTHERS: Duration = Duration::from_secs(2);
-/// Maximum number of simultaneous `resources/subscribe` requests when a session restores its subscriptions on a new connection.
+/// Maximum number of simultaneous `resources/subscribe` requests that restore the subscriptions of a session on a new connection.
 const MAX_SUBSCRIBING: usize = 8;
-/// Maximum time to restore all subscriptions.
+/// Maximum time to restore all subscriptions of a session.
 const MAX_RESTORE_WAIT: Duration = Duration::from_secs(60);
-/// Time for which the restoration keeps the connection from being closed to make room for another connection.
+/// Maximum time for which the connection cannot be closed to make room while its subscriptions are restored.
 const MAX_RESTORE_HOLD: Duration = Duration::from_millis(500);
 /// Maximum time that one `resources/subscribe` can delay the other requests.
 const MAX_SUBSCRIBE_WAIT: Duration = Duration::from_secs(10);
 
-/// Returns the identity of a session's client that the gateway declares to an upstream server. The capability for tasks is
-/// omitted, because tasks belong to one connection.
+/// Returns the information and capabilities of a session's client, which the gateway declares to an upstream server. The
+/// capability for tasks is omitted, because tasks belong to one connection.
 fn identity_of(session: &Session) -> Identity {
     let info = session.client().cloned();
     let info = info.unwrap_or_else(|| Implementation::new("unknown", "unknown"));
@@ -49,9 +49,9 @@ fn accepts_requests(capabilities: &ClientCapabilities) -> bool {
         || capabilities.roots.is_some()
 }
 
-/// Restores the subscriptions of a session's previous connection on a new connection, after a delay. Notifies the session of each
-/// resource after subscribing to it. When the connection ends, notifies the session of all resources, because they may change
-/// while there is no subscription. The next request of the session opens another connection.
+/// Restores the subscriptions of a session's previous connection on a new connection, after a delay. After each new subscription,
+/// notifies the session of a change of the resource. When the connection ends, notifies the session of changes of all resources,
+/// because the resources may change while there is no subscription. The next request of the session opens another connection.
 fn resubscribe(connection: &Arc<UpstreamConnection>, subscribed: Vec<String>, delay: Duration) {
     let (connection, routes, ended) = (
         Arc::downgrade(connection),
@@ -75,8 +75,8 @@ fn resubscribe(connection: &Arc<UpstreamConnection>, subscribed: Vec<String>, de
     });
 }
 
-/// Subscribes to resources, and notifies the session of each. Several requests run at the same time, so that a request without a
-/// response does not delay the other resources.
+/// Subscribes to resources, and notifies the session of a change of each resource. Several requests run at the same time, so that
+/// a request without a response does not delay the other resources.
 async fn subscribe_all(connection: &Arc<UpstreamConnection>, uris: Vec<String>) {
     let Some(in_use) = connection.in_use() else {
         return;
@@ -167,7 +167,8 @@ impl Core {
         Ok(opened)
     }
 
-    /// Opens a connection for a session. `subscribed` are the resources to which the session had subscribed on its previous connection.
+    /// Opens a connection for a session. `subscribed` lists the resources to which the session had subscribed on its previous
+    /// connection.
     async fn open_for_session(
         &self,
         context: &RequestContext,
@@ -199,8 +200,8 @@ impl Core {
     }
 
     /// Returns a connection for one request of a stateless client. The server receives the capabilities of the client, because
-    /// the tools that a server lists can depend on them. `may_require_input` says whether the server may send requests before it
-    /// responds.
+    /// the tools that a server lists can depend on them. `may_require_input` says whether the server may send server requests
+    /// before it responds.
     ///
     /// # Errors
     /// The server cannot be reached, or there are too many connections.
@@ -241,8 +242,8 @@ impl Core {
         Box::pin(self.open_for_pool(&client, Some(identity), key, is_exclusive)).await
     }
 
-    /// Returns a connection to a stateless server for one request. If each principal has a connection, returns the connection of
-    /// the client's principal, otherwise the shared connection.
+    /// Returns a connection to a stateless server for one request: the connection of the client's principal if each principal has
+    /// a connection, otherwise the shared connection.
     ///
     /// # Errors
     /// The server cannot be reached, or there are too many connections.
@@ -257,8 +258,8 @@ impl Core {
         }
     }
 
-    /// Returns the connection for the requests of a client that need no session: if each principal has a connection, the
-    /// connection of its principal, otherwise the shared connection.
+    /// Returns the connection for requests that need no session: the connection of the client's principal if each principal has a
+    /// connection, otherwise the shared connection.
     pub(super) async fn lease_for(self: &Arc<Self>, client: &Owner) -> Result<Lease, ErrorObject> {
         let Some(key) = self.separate_key(client) else {
             return self.shared_lease().await;
@@ -275,8 +276,9 @@ impl Core {
         }
     }
 
-    /// Returns whether each principal has a connection for requests that need no session. It has if the connections have different credentials, or if the
-    /// server is a stateless program: the protocol keeps no state for a connection, but the program can keep state in its memory.
+    /// Returns whether each principal has a separate connection for requests that need no session. This is the case if the
+    /// connections have different credentials. It is also the case if the server is a stateless program: the protocol keeps no
+    /// state for a connection, but the program can keep state in its memory.
     fn has_separate_connections(&self) -> bool {
         let known = self.shared.known();
         let is_separate_program = known.is_program && known.revision.is_stateless();
@@ -309,8 +311,8 @@ impl Core {
         })
     }
 
-    /// Opens a connection for a client, and adds it to the pool if other requests can use it. `identity` is the client that the connection declares to
-    /// a session-based server; `None` for the gateway itself.
+    /// Opens a connection for a client. Adds the connection to the pool if other requests can use it. `identity` is the client
+    /// that the connection declares to a session-based server; `None` declares the gateway itself.
     async fn open_for_pool(
         self: &Arc<Self>,
         client: &Owner,
@@ -371,8 +373,8 @@ impl Core {
         Ok(lease)
     }
 
-    /// Subscribes on a new connection to the resources that the clients of a principal watch. If a request is cancelled, the
-    /// subscriptions continue, because other requests use the connection.
+    /// Subscribes on a new connection to the resources that the clients of a principal watch. If the request that opened the
+    /// connection is cancelled, subscribing continues, because other requests use the connection.
     async fn watch_lease(self: &Arc<Self>, lease: &Lease, principal: Option<Principal>) {
         let connection = Arc::clone(&lease.connection);
         let core = Arc::clone(self);
@@ -410,7 +412,7 @@ impl Core {
     }
 }
 
-/// A connection for a client that can be opened.
+/// A connection that can be opened for a client.
 struct Connecting<'a> {
     client: &'a Owner,
     /// The transport with the credentials of the client.

@@ -27,18 +27,18 @@ const MAX_URI_BYTES: usize = 8 << 10;
 
 /// The source of changes: one server, or all servers of a gateway.
 pub(crate) trait ChangeSource: Send + Sync {
-    /// Returns the clients that receive changes.
+    /// Returns the clients that are notified of changes.
     fn changes(&self) -> &Changes;
 
-    /// Connects for a client, so that changes of lists arrive. Each returned future keeps a connection open until it is dropped, and completes
-    /// when the server is removed or replaced.
+    /// Connects to the servers for a client, so that changes of lists are received. Each returned future keeps a connection open
+    /// until the future is dropped. The future completes when the server is removed or replaced.
     fn prepare(
         &self,
         client: &Owner,
     ) -> impl Future<Output = Result<Vec<BoxFuture<'static, ()>>, ErrorObject>> + Send;
 
-    /// Subscribes to a resource for the client of a request. All subscriptions of the request share `turns`. The returned future
-    /// calls `deliver` with each change. It completes when no server has the resource any more.
+    /// Subscribes to a resource for the client of a request. All subscriptions of the request share the lock `turns`. The
+    /// returned future calls `deliver` with each change. The future completes when no server has the resource any more.
     fn watch(
         &self,
         uri: Arc<str>,
@@ -94,7 +94,7 @@ impl ChangeSource for Arc<Core> {
     }
 }
 
-/// Serves `subscriptions/listen`: accepts what the source supports, and completes when the gateway closes.
+/// Serves `subscriptions/listen`: accepts the subscriptions that the source supports, and completes when the gateway closes.
 pub(crate) async fn listen(
     source: impl ChangeSource,
     requested: SubscriptionFilter,
@@ -145,7 +145,7 @@ pub(crate) async fn listen(
     Ok(Payload::of(SubscriptionsListenResult::new(meta)))
 }
 
-/// Keeps connections open for a client. When a server was replaced, connects to the new one.
+/// Keeps connections open for a client. If a server is replaced, connects to the new server.
 async fn keep_connected(
     source: &impl ChangeSource,
     client: &Owner,
@@ -191,7 +191,7 @@ async fn watch_all(
     (watches, watched)
 }
 
-/// Checks the number and the sizes of the URIs of a subscription. This check is cheap: run it before any work that takes time for
+/// Checks the number and the sizes of the URIs of a subscription. The check is fast. Run it before any work that takes time for
 /// each URI.
 pub(crate) fn check_uris(uris: &[String]) -> Result<(), ErrorObject> {
     if uris.len() > MAX_RESOURCES {
@@ -225,7 +225,8 @@ struct SessionWatch {
 }
 
 impl SessionWatch {
-    /// Returns whether a server has the resource, as far as the gateway knows.
+    /// Returns whether the subscription is still active. It ends when no server has the resource any more, as far as the gateway
+    /// knows.
     fn is_running(&self) -> bool {
         !self.task.is_finished()
     }

@@ -1,4 +1,4 @@
-//! Pages of lists, for a gateway that merges the lists of several servers.
+//! Requests pages of lists, for a gateway that merges the lists of several servers.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(crate) struct ListPage {
 }
 
 impl ListPage {
-    /// Returns the cursor of the page after this page.
+    /// Returns the cursor of the next page.
     pub(crate) fn next_cursor(&self) -> Option<String> {
         decode(member(&self.result, "nextCursor")?).ok()
     }

@@ -1,4 +1,4 @@
-//! The state of a proxy, and how it serves requests.
+//! The state of a proxy, and the requests that it serves.
 
 mod accounts;
 mod calls;
@@ -36,7 +36,7 @@ use mcp_protocol::LogLimit;
 
 /// The state of a proxy.
 pub(crate) struct Core {
-    /// Distinguishes the proxies of this process.
+    /// A number that is different for each proxy of this process.
     number: u64,
     pub(crate) upstream: Arc<Upstream>,
     connections: Arc<Capacity>,
@@ -48,12 +48,12 @@ pub(crate) struct Core {
     debounce: Arc<Debounce>,
     readiness: Arc<Readiness>,
     repairs: Repairs,
-    /// Limits the log of failed calls and attempts to connect.
+    /// Limits the number of log messages about failed calls and failed attempts to connect.
     failures: LogLimit,
     account_failures: AccountFailures,
     /// The items that the server lists; only for a gateway with several servers.
     catalog: Option<Arc<Catalog>>,
-    /// Set when the gateway closes, or no longer has the server.
+    /// Is set when the gateway closes, or when the server is removed from the gateway.
     pub(crate) closing: watch::Sender<bool>,
 }
 
@@ -63,7 +63,7 @@ impl Core {
         session.value(SessionConnections::default).of(self.number)
     }
 
-    /// Closes the connection of a session when its calls have ended.
+    /// Closes the connection of a session after the calls of the session have ended.
     pub(crate) fn close_session(&self, session: &Session) {
         session
             .value(SessionConnections::default)
@@ -128,7 +128,7 @@ mod tests {
 
     use super::Core;
 
-    /// Returns the size of the futures that a function returns.
+    /// Returns the size of the future that the function returns.
     fn size_of_future<F>(
         _: impl Fn(Arc<Core>, MethodName, Option<RawJson>, RequestContext) -> F,
     ) -> usize {

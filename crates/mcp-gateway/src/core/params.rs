@@ -18,16 +18,16 @@ pub(super) const REQUEST_META: [&str; 4] = [
     LOG_LEVEL_KEY,
 ];
 
-/// Memory for the metadata of a request, in bytes.
+/// Initial capacity of the buffer for the metadata of a request, in bytes.
 const META_CAPACITY: usize = 512;
 
-/// The changes of the params of a request.
+/// The changes that the gateway makes to the params of a request.
 #[derive(Default)]
 pub(super) struct ParamsChange<'a> {
-    /// The progress token for the server.
+    /// The progress token that the gateway sends to the server.
     pub(super) token: Option<i64>,
     pub(super) without_meta: &'a [&'a str],
-    /// The client that the request metadata describes.
+    /// The client that the gateway describes in the request metadata.
     pub(super) client: Option<SessionClient<'a>>,
     pub(super) without: &'a [&'a str],
     pub(super) with: &'a [(&'static str, String)],
@@ -89,7 +89,7 @@ impl ParamsChange<'_> {
     }
 }
 
-/// Returns client capabilities without tasks: the gateway does not forward requests about tasks, so the client could not poll a
+/// Returns client capabilities without tasks. The gateway does not forward requests about tasks, so the client could not poll a
 /// task of the server.
 fn without_tasks(capabilities: &str) -> String {
     let mut text = ObjectText::with_capacity(capabilities.len());
@@ -107,7 +107,7 @@ fn without_tasks(capabilities: &str) -> String {
     text.finish()
 }
 
-/// A client with a session, and the connection on which its requests are sent to the stateless server.
+/// A client with a session, and the connection to the stateless server that sends its requests.
 pub(super) struct SessionClient<'a> {
     pub(super) session: &'a Session,
     pub(super) connection: &'a UpstreamConnection,

@@ -1,4 +1,4 @@
-//! Parking and continuing calls.
+//! Parks calls and continues them.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::parked::{ParkableCall, ParkedAt, ParkedBinding, ParkedCall, fingerpri
 use crate::text::{RawResult, member};
 
 impl Core {
-    /// Runs a call until its response, or until its client must answer a server request.
+    /// Runs a call until it has a response, or until its client must answer a server request.
     pub(crate) async fn run_parkable(
         self: &Arc<Self>,
         mut call: ParkableCall,
@@ -60,7 +60,7 @@ impl Core {
         Ok(Payload::Boxed(Box::new(RawResult(required))))
     }
 
-    /// Returns what the `requestState` of a call is bound to if several processes share it.
+    /// Returns the facts of a call to which its `requestState` is bound if several processes share parked calls.
     fn binding<'a>(
         &'a self,
         method: &str,

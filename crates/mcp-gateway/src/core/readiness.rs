@@ -9,17 +9,17 @@ use tokio::time::{Instant, timeout};
 
 /// How long a server has to respond.
 pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long the result of a check is reused, so that frequent checks do not burden the server.
+/// Maximum age of a check's result. Younger results are reused, so that frequent checks do not burden the server.
 const MAX_AGE: Duration = Duration::from_secs(1);
 
-/// The last check, and whether a check is running.
+/// The result of the last check, and whether a check is running.
 #[derive(Debug, Default)]
 pub(super) struct Readiness {
     last: watch::Sender<Option<Checked>>,
     is_running: AtomicBool,
 }
 
-/// The time at which a check ended, and the reason why the server is not ready.
+/// The end time of a check, and the reason why the server is not ready.
 #[derive(Debug, Clone)]
 struct Checked {
     at: Instant,
@@ -27,12 +27,12 @@ struct Checked {
 }
 
 impl Readiness {
-    /// Returns the reason why the server is not ready, if it is not. Uses the result of the last check if it is at most one
-    /// second old; otherwise runs a new check. Does not call `check` while another check is running.
+    /// Returns the reason why the server is not ready; `None` if it is ready. Uses the result of the last check if it is at most
+    /// one second old; otherwise runs a new check. Does not call `check` while another check is running.
     ///
     /// # Cancel safety
-    /// If the future is dropped, the check continues. A client that disconnects and asks again therefore does not cause another
-    /// check.
+    /// If the future is dropped, the check continues. A client that disconnects and repeats its request therefore does not cause
+    /// another check.
     pub(super) async fn reason<F>(self: &Arc<Self>, check: impl FnOnce() -> F) -> Option<String>
     where
         F: Future<Output = Option<String>> + Send + 'static,

@@ -1,7 +1,7 @@
 //! Subscriptions to resources: on the shared connection and the connections of the pool, or on the separate connection of a principal.
 //!
-//! Each connection to a program on stdio is a separate process. A client that subscribes and then makes calls is therefore also
-//! notified of the changes that its calls make on other connections.
+//! Each connection to a program on stdio is a separate process. With subscriptions on the connections of the pool, a client is
+//! also notified of changes that its calls cause in other processes.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
@@ -24,7 +24,7 @@ use crate::shared::MAX_RECONNECT_WAIT;
 /// Maximum number of resources to which a connection of the pool subscribes when it is opened.
 const MAX_POOLED: usize = 256;
 
-/// The resources that clients watch.
+/// The resources that clients of the gateway watch.
 #[derive(Default)]
 pub(super) struct ResourceSubscriptions(Mutex<SubscriptionTable>);
 
@@ -32,13 +32,14 @@ pub(super) struct ResourceSubscriptions(Mutex<SubscriptionTable>);
 struct SubscriptionTable {
     last: u64,
     by_number: BTreeMap<u64, Arc<ResourceSubscription>>,
-    /// The client of the first subscription.
+    /// The client that made the first subscription.
     first: Option<Owner>,
-    /// Whether several clients have subscribed. The server can keep the subscription of a client that has disconnected.
+    /// Whether several clients have subscribed. This stays `true` after a client has disconnected, because the server can keep
+    /// its subscription.
     has_several_clients: bool,
 }
 
-/// A callback that delivers the URI of a changed resource, on a connection of this kind.
+/// A callback that delivers the URI of a changed resource. [`Updates`] says for whose subscriptions the server sent the update.
 type Deliver = Box<dyn Fn(&str, Updates) + Send + Sync>;
 
 /// A resource that a client watches.
@@ -47,11 +48,11 @@ struct ResourceSubscription {
     /// The principal of the client, if connections of the pool belong to principals.
     principal: Option<Principal>,
     deliver: Deliver,
-    /// The subscriptions on connections of the pool.
+    /// The subscriptions on the connections of the pool.
     pooled: Mutex<JoinSet<()>>,
 }
 
-/// The clients for whose subscriptions a server sends updates on a connection.
+/// The clients for whose subscriptions the server sends updates on a connection.
 #[derive(Clone, Copy, PartialEq)]
 enum Updates {
     OfThisClient,
@@ -59,7 +60,7 @@ enum Updates {
 }
 
 impl Updates {
-    /// Returns the clients of a connection. The connection can belong to one principal.
+    /// Returns the clients of a connection. `is_for_principal` says whether the connection belongs to one principal.
     fn of(is_for_principal: bool) -> Self {
         match is_for_principal {
             true => Self::OfThisClient,
@@ -69,7 +70,7 @@ impl Updates {
 }
 
 impl ResourceSubscription {
-    /// Delivers the changes that a further subscription receives.
+    /// Delivers the changes that another subscription to this resource receives.
     fn add(self: &Arc<Self>, mut subscription: Subscription) {
         let watch = Arc::downgrade(self);
         let updates = Updates::of(self.principal.is_some());
@@ -101,9 +102,10 @@ impl Drop for SubscriptionEntry {
 
 impl Core {
     /// Subscribes to a resource for a client with this principal. The returned future calls `deliver` with each change. After the
-    /// connection has ended, it subscribes again as soon as the server can be reached. It completes when the gateway no longer
-    /// has the server. A stateless server receives all resources in one request. Other servers receive one request for each
-    /// resource; `turns` sends them one after another, so that other clients can send requests in between.
+    /// connection has ended, the future subscribes again as soon as the server can be reached. The future completes when the
+    /// server is removed from the gateway. A stateless server receives all resources in one request. A session-based server
+    /// receives one request for each resource. The lock `turns` lets the requests run one after another, so that other clients
+    /// can send requests in between.
     ///
     /// # Errors
     /// The server rejects the subscription.
@@ -167,7 +169,7 @@ impl Core {
         })
     }
 
-    /// Subscribes for a client, on the connection that its requests use and on the connections of the pool.
+    /// Subscribes for a client, on the connection for the client's requests and on the connections of the pool.
     async fn first_subscription(
         self: &Arc<Self>,
         watch: &Arc<ResourceSubscription>,
@@ -190,9 +192,9 @@ impl Core {
         Ok(subscription)
     }
 
-    /// Subscribes after `wait`. Repeats this after each failure, with waits of at least [`MAX_RECONNECT_WAIT`]. Returns `None` if
-    /// the server rejects the subscription, or if the gateway was closed. Does not open a separate connection if another
-    /// connection would have to end for it: the client of the other connection would also subscribe again, and end this one.
+    /// Subscribes after `wait`. After each failure, waits at least [`MAX_RECONNECT_WAIT`] and tries again. Returns `None` if the
+    /// server rejects the subscription, or if the gateway was closed. Does not close another connection to open a separate
+    /// connection. Otherwise, the client of the closed connection would also subscribe again and close this connection.
     async fn subscribed_again(
         core: &Weak<Self>,
         uri: &Arc<str>,
@@ -221,7 +223,7 @@ impl Core {
         }
     }
 
-    /// Converts the reason why a resource cannot be watched.
+    /// Converts the reason why a resource cannot be watched to an error.
     fn not_watched(&self, error: &Error) -> ErrorObject {
         let has_no_address = matches!(
             error,
@@ -236,8 +238,8 @@ impl Core {
         }
     }
 
-    /// Returns whether clients may be notified of changes of the server's resources. This depends on the rules of a gateway with
-    /// several servers.
+    /// Returns the filter that decides about which changed resources clients may be notified. On a gateway with several servers,
+    /// the filter applies the access rules. Otherwise, it allows all changes.
     pub(super) fn may_notify(&self) -> MayNotify {
         let (changes, catalog) = (Arc::clone(&self.changes), self.catalog.clone());
         Arc::new(move |subscribed, changed| {
@@ -246,7 +248,7 @@ impl Core {
         })
     }
 
-    /// Logs why the server does not notify of changes of a resource.
+    /// Logs the reason why the server does not send updates of a resource.
     fn log_unwatched(&self, uri: &str, error: &Error) {
         if let Some(omitted) = self.changes.unwatched.admit(std::time::Instant::now()) {
             let server = &self.upstream.name;
@@ -254,21 +256,21 @@ impl Core {
         }
     }
 
-    /// Returns the principal whose connections of the pool serve a client: `None` if clients share them.
+    /// Returns the principal that a client's connections in the pool belong to; `None` if all clients share the pool.
     pub(super) fn pool_principal(&self, principal: Option<Principal>) -> Option<Principal> {
         principal.filter(|_| !self.upstream.is_shared())
     }
 
     /// Returns whether clients of a shared connection may be notified of a part of the resource to which they have subscribed. If
     /// several clients have subscribed, the server may have sent the update for another client, whose URIs are secret. The update
-    /// is therefore delivered only if all clients see the part in the list.
+    /// is therefore delivered only if the list of resources, which all clients see, contains the part.
     fn shows_part(&self, part: &str) -> bool {
         let catalog = self.catalog.as_deref();
         !lock(&self.watches.0).has_several_clients
             || catalog.is_some_and(|catalog| catalog.lists_resource(part))
     }
 
-    /// Registers a watched resource.
+    /// Adds a watched resource to the table.
     fn register(
         self: &Arc<Self>,
         watch: &Arc<ResourceSubscription>,
@@ -294,7 +296,7 @@ impl Core {
         subscribing.join_all().await;
     }
 
-    /// Subscribes to what the clients of a new connection of the pool watch.
+    /// Subscribes on a new connection of the pool to the resources that its clients watch.
     pub(super) async fn watch_on(
         &self,
         connection: &Arc<UpstreamConnection>,

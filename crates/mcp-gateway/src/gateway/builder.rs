@@ -49,8 +49,9 @@ impl GatewayBuilder {
         self
     }
 
-    /// Sets how long the servers have to return their lists: one page of each or, if clients search for tools, all pages. A
-    /// slower server is omitted from the list; if clients search for tools, only its missing pages are omitted. Default: 5 s.
+    /// Sets the maximum time for the lists of the servers. The gateway requests one page from each server or, if clients search
+    /// for tools, all pages. It omits a slower server from the list. If clients search for tools, it omits only the missing
+    /// pages. Default: 5 s.
     #[must_use]
     pub fn list_timeout(mut self, timeout: Duration) -> Self {
         self.settings.list_timeout = timeout;
@@ -58,52 +59,53 @@ impl GatewayBuilder {
     }
 
     /// Replaces the list of tools if there are more tools than this number, because models choose badly from long lists. Clients
-    /// then see only two tools: `search_tools` finds tools by words of their names and descriptions, and `call_tool` calls them.
-    /// Tools can also be called by their names. Default: the list is never replaced.
+    /// then see only two tools: `search_tools` finds tools by words in their names and descriptions, and `call_tool` calls a
+    /// tool. Clients can also call each tool by its name. Default: the list is never replaced.
     #[must_use]
     pub fn search_above(mut self, tools: usize) -> Self {
         self.settings.search_above = Some(tools);
         self
     }
 
-    /// Sets the rules for the tools, prompts and resources that clients may use. Default: everything.
+    /// Sets the rules for the tools, prompts and resources that clients may use. Default: clients may use everything.
     #[must_use]
     pub fn access(mut self, policy: AccessPolicy) -> Self {
         self.settings.access = policy.into();
         self
     }
 
-    /// Sets the limits on the requests of each client. Default: none.
+    /// Sets the limits on the requests of each client. Default: no limits.
     #[must_use]
     pub fn client_limits(mut self, limits: ClientLimits) -> Self {
         self.settings.limits = limits;
         self
     }
 
-    /// Sets the cluster of this process, so that a client can continue a parked call at any process of the gateway. Default:
-    /// none; a parked call can be continued only at its process.
+    /// Sets the cluster of this process, so that a client can continue a parked call at any process of the gateway. Default: no
+    /// cluster; a parked call can be continued only at the process that runs it.
     #[must_use]
     pub fn cluster(mut self, cluster: Cluster) -> Self {
         self.cluster = Some(cluster);
         self
     }
 
-    /// Adds a server: an [`Upstream`](crate::Upstream), or a [`Mount`] with further settings. `name` is the prefix of its names:
-    /// 1 to 32 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`, without `__` and without `_` at the end. At most 64 servers.
+    /// Adds a server: an [`Upstream`](crate::Upstream), or a [`Mount`] with further settings. `name` becomes the prefix of the
+    /// names of the server's tools and prompts. It has 1 to 32 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`, without `__` and
+    /// without `_` at the end. At most 64 servers.
     #[must_use]
     pub fn mount(mut self, name: impl Into<String>, mount: impl Into<Mount>) -> Self {
         self.mounts.push((name.into(), mount.into()));
         self
     }
 
-    /// Replaces all settings that can change while the gateway runs.
+    /// Replaces all settings that can be changed while the gateway runs.
     pub(crate) fn settings(mut self, settings: Settings) -> Self {
         self.settings = settings;
         self
     }
 
-    /// Connects to all servers concurrently, and returns when each has connected or its first attempt has failed. A failed server
-    /// is omitted from lists; the gateway retries with a backoff from 0.1 s to 30 s.
+    /// Connects to all servers concurrently, and returns when each server has connected or its first attempt has failed. If a
+    /// server failed, the gateway omits it from lists and tries again, with a backoff from 0.1 s to 30 s.
     ///
     /// # Errors
     /// A mount name, a transform or an access rule is invalid, or the gateway would have more than 64 servers.
@@ -113,8 +115,9 @@ impl GatewayBuilder {
         Ok(gateway)
     }
 
-    /// Returns the gateway at once, and connects to all servers concurrently in the background. A request for a server whose first attempt is
-    /// running waits up to 2 s. [`Gateway::settled`] completes when all first attempts have ended. Call it within a tokio runtime.
+    /// Returns the gateway at once, and connects to all servers concurrently in the background. If the first attempt to connect
+    /// to a server is running, a request for this server waits up to 2 s. [`Gateway::settled`] completes when all first attempts
+    /// have ended. Call it within a tokio runtime.
     ///
     /// # Errors
     /// The same as for [`build`](Self::build).
@@ -143,7 +146,7 @@ impl GatewayBuilder {
 pub(crate) fn check_count(mounts: usize) -> Result<(), InvalidServer> {
     match mounts > MAX_MOUNTS {
         true => Err(InvalidServer::new(format!(
-            "a gateway has at most {MAX_MOUNTS} servers, not {mounts}"
+            "the gateway would have {mounts} servers; the limit is {MAX_MOUNTS}"
         ))),
         false => Ok(()),
     }
@@ -157,6 +160,9 @@ mod tests {
     fn the_number_of_servers_is_limited() {
         assert!(check_count(MAX_MOUNTS).is_ok());
         let error = check_count(MAX_MOUNTS + 1).unwrap_err().to_string();
-        assert!(error.contains("at most 64 servers, not 65"), "{error}");
+        assert!(
+            error.contains("would have 65 servers; the limit is 64"),
+            "{error}"
+        );
     }
 }

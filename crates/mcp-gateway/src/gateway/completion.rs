@@ -1,4 +1,4 @@
-//! Completions, without values that lead to denied resources.
+//! Completions without the values that lead to denied resources.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -161,7 +161,7 @@ async fn retain_values(result: &Payload, is_allowed: impl Fn(&str) -> bool) -> O
     Ok(Payload::of(result))
 }
 
-/// Removes all members of an object except these.
+/// Removes all members of an object except the members in `known`.
 fn keep_members(object: &mut Value, known: &[&str]) {
     if let Some(members) = object.as_object_mut() {
         members.retain(|name, _| known.contains(&&**name));

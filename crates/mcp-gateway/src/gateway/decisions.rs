@@ -15,13 +15,14 @@ use crate::catalog::{UriSource, scheme};
 use crate::results;
 use crate::text::{ObjectText, elements, member};
 
-/// Maximum number of contents of one result that are compared with the rules.
+/// Maximum number of contents of a result that are compared with the rules.
 const MAX_CONTENTS: usize = 10_000;
-/// Maximum total size of the URIs of these contents, in bytes.
+/// Maximum total size of the URIs of the contents that are compared with the rules, in bytes.
 const MAX_CONTENT_URI_BYTES: usize = 1 << 20;
 
 impl State {
-    /// Returns the decision of the rules about an item. A resource URI that the server lists is treated as the server's spelling.
+    /// Returns the decision of the rules about an item. If the server lists the URI of a resource, the rules are applied to the
+    /// server's spelling.
     pub(super) fn decide(&self, mount: &MountedServer, item: &Item<'_>) -> Decision {
         let is_listed = item.kind == ItemKind::Resource && mount.catalog.lists_resource(item.name);
         let source = match is_listed {
@@ -31,7 +32,8 @@ impl State {
         self.decide_as(mount, item, source)
     }
 
-    /// Returns the decision of the rules about an item with a URI from `source`. Logs the first listed URI of a server to which the rules cannot be applied.
+    /// Returns the decision of the rules about an item whose URI is from `source`. If the rules cannot be applied to a listed
+    /// URI, logs the first such URI of each server.
     pub(super) fn decide_as(
         &self,
         mount: &MountedServer,
@@ -89,7 +91,8 @@ impl State {
         checked.inspect_err(|error| self.denials.item(item, &error.message, context))
     }
 
-    /// Removes contents that the client may not use from a result of `resources/read`: the result for a folder can contain other resources.
+    /// Removes contents that the client may not use from a result of `resources/read`. For example, the result for a folder can
+    /// contain other resources.
     pub(super) fn with_allowed_contents(
         self: &Arc<Self>,
         reply: Reply,
@@ -149,9 +152,9 @@ impl State {
     }
 }
 
-/// Returns whether the scheme of the item is known. It is known if a rule or a listed resource or template has it, or if the
-/// server listed the item for a client. Unknown schemes can be synonyms: libraries read `simplecache::file:///a` as `file:///a`,
-/// and `postgresql://a` as `postgres://a`.
+/// Returns whether the scheme of the item is known. A scheme is known if it is in a rule or in a listed resource or template, or
+/// if the server has listed the item for a client. An unknown scheme can be another name of a known scheme: libraries read
+/// `simplecache::file:///a` as `file:///a`, and `postgresql://a` as `postgres://a`.
 fn knows_scheme(mount: &MountedServer, policy: &AccessPolicy, item: &Item<'_>) -> bool {
     policy.names_scheme(item)
         || mount.catalog.was_listed(item.name)

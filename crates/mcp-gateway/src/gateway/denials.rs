@@ -1,4 +1,4 @@
-//! A log of requests that the gateway refuses because of its rules and limits.
+//! A log of requests that the gateway refuses because of its rules or limits.
 
 use mcp_jsonrpc::{ErrorObject, quote};
 use mcp_protocol::RequestContext;
@@ -9,7 +9,7 @@ use mcp_protocol::LogLimit;
 /// Maximum number of characters of a name or URI in a log message.
 pub(super) const MAX_LOGGED: usize = 200;
 
-/// Logs denials, a limited number of them.
+/// Logs a limited number of denials.
 #[derive(Debug, Default)]
 pub(super) struct DenialLog(LogLimit);
 

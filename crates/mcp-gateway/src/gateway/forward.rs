@@ -1,4 +1,4 @@
-//! The choice of the server for a request, and the params of the request at this server.
+//! Chooses the server for a request, and writes the params that this server receives.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -71,7 +71,7 @@ impl State {
         self.mounts().iter().all(|mount| mount.is_settled())
     }
 
-    /// Forwards a request after the first attempts to connect have ended; waits for a limited time.
+    /// Forwards a request after the first attempts to connect to all servers have ended, or after a time limit.
     fn forward_when_settled(
         self: &Arc<Self>,
         name: &'static str,
@@ -189,14 +189,14 @@ impl State {
         ))))
     }
 
-    /// Returns the server of a tool, and its name there.
+    /// Returns the server of a tool, and the tool's name at this server.
     pub(super) fn tool(&self, exposed: &str) -> Option<(Arc<MountedServer>, String)> {
         let mount = self.mount_of(exposed)?;
         let name = mount.catalog.tool(exposed)?;
         Some((mount, name))
     }
 
-    /// Returns the server of a prompt that the client may use, and its name there.
+    /// Returns the server of a prompt that the client may use, and the prompt's name at this server.
     pub(super) fn allowed_prompt(
         &self,
         exposed: &str,
@@ -211,7 +211,7 @@ impl State {
         Ok((mount, name))
     }
 
-    /// Returns the server of a resource or template, if the client may use it.
+    /// Returns the server of a resource or template, if the client may use the resource or template.
     pub(super) fn allowed_resource(
         &self,
         uri: &str,
@@ -230,7 +230,8 @@ impl State {
         Ok(mount)
     }
 
-    /// Returns the mount whose name is the prefix. The name of a mount contains no `__`, so the prefix ends at the first `__`.
+    /// Returns the mount whose name is the prefix of `exposed`. The name of a mount contains no `__`, so the prefix ends at the
+    /// first `__`.
     fn mount_of(&self, exposed: &str) -> Option<Arc<MountedServer>> {
         let (prefix, _) = exposed.split_once("__")?;
         let mounts = self.mounts();
@@ -255,8 +256,8 @@ impl State {
     }
 
     /// Returns the server of a resource: the first server that lists the URI, otherwise the server with the longest matching
-    /// template. If no template matches, returns the only server with this scheme, otherwise the only server with resources. A
-    /// URI is never sent to several servers.
+    /// template. If no template matches, returns the only server that lists a URI with this scheme, otherwise the only server
+    /// with resources. A URI is never sent to several servers.
     fn mount_of_uri(&self, uri: &str) -> Option<Arc<MountedServer>> {
         let mounts = self.mounts();
         if let Some(mount) = read_from(&mounts, uri) {
@@ -282,8 +283,8 @@ impl State {
         found.cloned()
     }
 
-    /// Sets the log level of the session. A server to which the session has no connection receives the level when a connection is
-    /// opened.
+    /// Sets the log level of the session. If the session has no connection to a server yet, the server receives the level when
+    /// the connection is opened.
     fn set_level(&self, text: &str, context: &RequestContext) -> Result<Reply, ErrorObject> {
         let params: SetLevelRequestParams = decode(text).map_err(ErrorObject::malformed_params)?;
         let session = context.session();
@@ -304,7 +305,8 @@ impl State {
     }
 }
 
-/// Returns the first server that lists a URI. The gateway reads the resource from this server, and lists the item of this server.
+/// Returns the first server that lists a URI. If several servers list the same URI, the gateway lists and reads the resource of
+/// this server.
 pub(super) fn read_from<'a>(
     mounts: &'a [Arc<MountedServer>],
     uri: &str,
@@ -319,7 +321,7 @@ fn has_resources(mount: &MountedServer) -> bool {
     })
 }
 
-/// Returns the item, if there is exactly one.
+/// Returns the item if the iterator has exactly one item.
 fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
     let first = items.next()?;
     items.next().is_none().then_some(first)

@@ -11,24 +11,24 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::time::Instant;
 
-/// Maximum number of clients whose requests are counted. If there are more, clients without recent requests are removed.
+/// Maximum number of clients whose requests are counted. If there are more clients, clients without recent requests are removed.
 const MAX_CLIENTS: usize = 16_384;
-/// Minimum interval between searches for clients without recent requests, if there is no room.
+/// Minimum interval between searches for clients without recent requests, if the table is full.
 const CLEANUP_INTERVAL: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Limits on the requests of one client to the servers of a gateway: a verified principal or, without authentication, a network
-/// address. All clients over stdio count as one client. Requests that the gateway answers itself do not count. Default: no
-/// limits.
+/// Limits on the requests of one client to the servers of a gateway. A client is a verified principal or, without authentication,
+/// a network address. All clients over stdio count as one client. Requests to which the gateway responds itself are not counted.
+/// Default: no limits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct ClientLimits {
-    /// Maximum number of requests per minute. A client that sent no request for a minute can send this number at once. A
-    /// `subscriptions/listen` counts as one request plus one request for each resource.
+    /// Maximum number of requests per minute. A client that has sent no request for a minute can send this number of requests at
+    /// once. A `subscriptions/listen` request counts as one request, plus one request for each resource.
     pub requests_per_minute: Option<NonZeroU32>,
-    /// Maximum number of requests that run at the same time. A parked call does not count until its client continues it, and a
-    /// `subscriptions/listen` does not count.
+    /// Maximum number of requests that run at the same time. A parked call is not counted until its client continues it. A
+    /// `subscriptions/listen` request is not counted.
     pub requests_in_flight: Option<NonZeroUsize>,
 }
 
@@ -70,7 +70,7 @@ struct Usage {
     bucket: TokenBucket,
 }
 
-/// Keeps a request counted until it is dropped.
+/// A guard for a running request: the request is counted until the guard is dropped.
 pub(super) struct RequestGuard {
     counter: Arc<RequestCounter>,
     key: Owner,
@@ -85,7 +85,7 @@ impl Drop for RequestGuard {
 }
 
 impl RequestCounter {
-    /// Counts a request of a client, for which the gateway sends `requests` requests to servers.
+    /// Counts a request of a client. `requests` is the number of requests that the gateway sends to servers for it.
     ///
     /// # Errors
     /// The client has reached a limit.

@@ -1,4 +1,4 @@
-//! Several servers behind the gateway as one service.
+//! Serves several servers behind the gateway as one service.
 
 mod access;
 mod builder;
@@ -42,7 +42,7 @@ use crate::text::check_members;
 ///   `git__status`. URIs of resources are unchanged. If two servers list the same URI, the first mount serves the resource.
 /// - A list has the items of all servers. A server that does not respond is left out, and named in
 ///   `_meta["mcp-gateway/unavailable"]`.
-/// - Calls go to the server with the prefix of the name, or the server that listed the URI.
+/// - A call is sent to the server whose mount name is the prefix of the tool or prompt, or to the server that listed the URI.
 ///
 /// Cloning returns another handle.
 #[derive(Clone)]
@@ -64,8 +64,8 @@ impl Gateway {
     }
 
     /// Adds a server, or replaces the server with this name. The old server is used until the new server is connected, and its
-    /// running calls are completed. Completes when the new server is connected or the first attempt has failed; further attempts
-    /// follow.
+    /// running calls are completed. Completes when the new server is connected or the first attempt to connect has failed. After
+    /// a failure, the gateway tries again in the background.
     ///
     /// # Errors
     /// The name is not valid, or there are too many mounts.
@@ -113,8 +113,8 @@ impl Gateway {
         Ok(server)
     }
 
-    /// Changes the settings of a mount that need no new connection. If a server is about to replace the mount, changes its
-    /// settings, too. Returns whether there is a mount with this name.
+    /// Changes the settings of a mount that do not need a new connection. If a replacement for the mount is being connected,
+    /// changes its settings too. Returns whether there is a mount with this name.
     pub(crate) fn adjust(
         &self,
         name: &str,
@@ -137,7 +137,7 @@ impl Gateway {
         found
     }
 
-    /// Logs the settings of a mount that do not match the list of its server, as is done after each connection.
+    /// Logs the settings of a mount that do not match the list of its server. The gateway also does this after each connection.
     pub(crate) fn report_settings(&self, name: &str) {
         if let Some(mount) = self.0.mounts().iter().find(|mount| *mount.name == *name) {
             mount.catalog.report();
@@ -166,7 +166,7 @@ impl Gateway {
     /// notified that the lists have changed.
     ///
     /// # Errors
-    /// A rule contradicts itself; nothing is changed.
+    /// A rule contradicts itself. In this case, nothing is changed.
     pub fn set_policy(
         &self,
         access: AccessPolicy,
@@ -178,9 +178,10 @@ impl Gateway {
         Ok(())
     }
 
-    /// Returns one text for each rule of the [access policy](AccessPolicy) for tools or prompts that matches no listed tool or
-    /// prompt. Usually, the name in such a rule is misspelled. Each text begins with the JSON pointer of the rule in the policy,
-    /// such as `/3`. Rules for servers that are not connected are left out. Call this method after [`settled`](Self::settled).
+    /// Returns a text for each rule of the [access policy](AccessPolicy) that is for tools or prompts and matches no listed tool
+    /// or prompt. Usually, the name in such a rule is misspelled. Each text begins with the JSON pointer of the rule in the
+    /// policy, such as `/3`. Rules for servers that are not connected are left out. Call this method after
+    /// [`settled`](Self::settled).
     pub fn unmatched_rules(&self) -> Vec<String> {
         let mounts = self.0.mounts();
         let lists = |pattern: &str, prompts: bool, name: &str| {
@@ -194,7 +195,7 @@ impl Gateway {
         self.0.settings().access.policy().unmatched(lists)
     }
 
-    /// Returns the state of each mount, in their order.
+    /// Returns the state of each mount, in the order of the mounts.
     pub fn mounts(&self) -> Vec<MountStatus> {
         let mounts = self.0.mounts();
         let mut all: Vec<_> = mounts.iter().map(|mount| mount.status()).collect();
@@ -214,12 +215,12 @@ impl Gateway {
     }
 
     /// Pings all [required](Mount::required) servers. Returns the names of the servers that do not respond within 2 s, each with
-    /// the reason. The reasons contain no text of a server. The result of a check is reused for one second.
+    /// the reason. The reasons contain no text from a server. The result of a check is reused for one second.
     pub async fn unready(&self) -> Vec<(String, String)> {
         self.0.unready().await
     }
 
-    /// Closes the connections that sessions share, and ends all subscriptions.
+    /// Closes the connections that clients share, and ends all subscriptions.
     pub async fn close(&self) {
         self.closing();
         lock(&self.0.replacements).clear();
@@ -314,7 +315,7 @@ mod tests {
     use crate::parked::Cluster;
 
     #[test]
-    fn a_code_is_signed_for_all_processes_of_the_cluster() {
+    fn processes_with_the_same_key_accept_a_code_that_a_gateway_has_signed() {
         let gateway = |key| {
             let address = "http://10.0.0.1:8000/mcp".parse().unwrap();
             let cluster = Cluster::new(address, StateKeys::new([key; 32])).unwrap();

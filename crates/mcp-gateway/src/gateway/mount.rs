@@ -21,9 +21,10 @@ use crate::shared::MAX_RECONNECT_WAIT;
 use crate::upstream::Upstream;
 use crate::upstream::unavailable;
 
-/// Maximum length of the name of a mount. A name that is too long is shortened, and gets a hash after the prefix.
+/// Maximum length of the name of a mount, in bytes. A tool name at the gateway that is too long is truncated after this prefix,
+/// and a hash is appended.
 const MAX_NAME: usize = 32;
-/// Backoff after the first failed attempt. It doubles after each further failure, up to [`MAX_BACKOFF`].
+/// Backoff after the first failed attempt to connect. The backoff doubles after each further failure, up to [`MAX_BACKOFF`].
 const INITIAL_BACKOFF: Duration = Duration::from_millis(100);
 const MAX_BACKOFF: Duration = Duration::from_secs(30);
 
@@ -51,7 +52,7 @@ impl Mount {
         }
     }
 
-    /// Sets the changes of the tools.
+    /// Sets the changes of the server's tools.
     #[must_use]
     pub fn transform(mut self, transform: Transform) -> Self {
         self.transform = transform;
@@ -70,16 +71,16 @@ impl Mount {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct MountStatus {
-    /// The name.
+    /// The name of the mount.
     pub name: String,
     /// Whether the last attempt to connect succeeded. A connection that is not in use may be closed.
     pub is_connected: bool,
-    /// Whether [`Gateway::is_ready`](super::Gateway::is_ready) needs this mount.
+    /// Whether [`Gateway::is_ready`](super::Gateway::is_ready) requires this server.
     pub is_required: bool,
-    /// The error of the last attempt, if no attempt has succeeded.
+    /// The error of the last attempt to connect, if no attempt has succeeded so far.
     pub error: Option<String>,
-    /// The error of the last attempt to connect the server that replaces this server. Until an attempt succeeds, this server is
-    /// used.
+    /// The error of the last attempt to connect to the server that will replace this server. Until an attempt succeeds, this
+    /// server is used.
     pub replacement_error: Option<String>,
 }
 
@@ -100,7 +101,7 @@ pub(crate) struct MountedServer {
     pub(super) has_ambiguous: Flag,
 }
 
-/// A shared flag that reports whether it has changed.
+/// A shared flag. Setting it returns whether the value has changed.
 pub(super) struct Flag(AtomicBool);
 
 impl Flag {
@@ -110,7 +111,7 @@ impl Flag {
     }
 }
 
-/// The proxy after the first successful attempt, or the last error.
+/// The proxy after the first successful attempt to connect; before that, the last error.
 #[derive(Default)]
 struct Connected {
     proxy: Option<Proxy>,
@@ -119,7 +120,9 @@ struct Connected {
 
 impl MountedServer {
     /// # Errors
-    /// The name or the transform is not valid.
+    /// Creates a mounted server, which is not connected yet.
+    ///
+    /// # Errors The name or the transform is not valid.
     pub(super) fn new(
         name: &str,
         mut mount: Mount,
@@ -143,13 +146,13 @@ impl MountedServer {
         }))
     }
 
-    /// Describes an item of the server for the rules.
+    /// Creates the description of an item of the server to which rules are applied.
     pub(super) fn item<'a>(&'a self, kind: ItemKind, name: &'a str) -> Item<'a> {
         let mount = &*self.name;
         Item { kind, mount, name }
     }
 
-    /// Returns the proxy, if an attempt has succeeded.
+    /// Returns the proxy; `None` if no attempt to connect has succeeded so far.
     pub(super) fn proxy(&self) -> Option<Proxy> {
         lock(&self.connected).proxy.clone()
     }
@@ -174,10 +177,10 @@ impl MountedServer {
         })
     }
 
-    /// Returns the proxy. If the first attempt to connect is still running, waits for it, but for a limited time.
+    /// Returns the proxy. If the first attempt to connect is still running, waits for the attempt, up to a time limit.
     ///
     /// # Errors
-    /// As [`connected`](Self::connected).
+    /// The same as for [`connected`](Self::connected).
     pub(super) async fn ready(&self) -> Result<Proxy, ErrorObject> {
         if self.proxy().is_none() {
             // The error of `connected` says that the server is being started.
@@ -221,7 +224,7 @@ impl MountedServer {
         self.is_required.load(Ordering::Relaxed)
     }
 
-    /// Replaces the settings that need no new connection.
+    /// Replaces the settings that do not need a new connection.
     pub(super) fn adjust(&self, transform: Transform, is_required: bool, call_timeout: Duration) {
         self.catalog.set_transform(transform);
         self.is_required.store(is_required, Ordering::Relaxed);
@@ -331,7 +334,7 @@ impl Attempts {
     }
 }
 
-/// Returns 75 % to 125 % of a wait, so that several gateways do not connect at the same moment.
+/// Returns a random duration from 75 % to 125 % of a delay, so that several gateways do not connect at the same moment.
 fn with_jitter(wait: Duration) -> Duration {
     let mut random = [128];
     // Without random bytes there is no jitter.
@@ -351,7 +354,7 @@ fn check_name(name: &str) -> Result<(), InvalidServer> {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(is_allowed) {
         return Err(InvalidServer::new(format!(
-            "the name {name:?} of a mount, or \"namespace\" of a file, must have 1 to {MAX_NAME} letters, digits, '_' or '-'"
+            "the mount name {name:?} (\"namespace\" in a file) must have 1 to {MAX_NAME} letters, digits, '_' or '-'"
         )));
     }
     if name.contains("__") || name.ends_with('_') {
@@ -378,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn jitter_is_limited() {
+    fn the_jitter_of_connection_attempts_is_limited() {
         let wait = Duration::from_secs(4);
         for _ in 0..100 {
             let random = with_jitter(wait);

@@ -1,4 +1,4 @@
-//! Checks whether the required servers respond, for `/readyz`.
+//! Checks for `/readyz` whether the required servers respond.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use tokio::task::JoinSet;
 use super::mount::MountedServer;
 use super::state::State;
 
-/// Maximum number of replacements of one server during a check. The check then continues with the new server.
+/// Maximum number of times that a check starts again with a new server because the server was replaced during the check.
 const MAX_REPLACED: usize = 3;
 
 impl State {
-    /// Pings all required servers. Returns the names of the servers that do not respond, each with the reason.
+    /// Pings all required servers. Returns the name of each server that does not respond, and the reason.
     pub(super) async fn unready(self: &Arc<Self>) -> Vec<(String, String)> {
         let mut checks = JoinSet::new();
         for (index, mount) in self.mounts().iter().enumerate() {
@@ -28,8 +28,8 @@ impl State {
             .collect()
     }
 
-    /// Returns the name of a server and the reason if it does not respond. If the server is replaced during the check, its
-    /// connection may end, so the new server is checked instead.
+    /// Returns the name of a server and the reason if the server does not respond. If the server is replaced during the check,
+    /// the new server is checked instead, because the connection of the old server may have ended.
     async fn unready_mount(&self, mut mount: Arc<MountedServer>) -> Option<(String, String)> {
         for _ in 0..MAX_REPLACED {
             let reason = mount.unready_reason().await;

@@ -23,7 +23,7 @@ pub(super) struct State {
     pub(super) info: Implementation,
     /// The mounts, in the order in which they were added.
     pub(super) mounts: RwLock<Arc<[Arc<MountedServer>]>>,
-    /// The servers that are being connected and then replace mounts.
+    /// The servers that are being connected, and will then replace mounts.
     pub(super) replacements: Mutex<Vec<Arc<MountedServer>>>,
     settings: RwLock<Arc<Settings>>,
     pub(super) cluster: Option<Cluster>,
@@ -41,7 +41,7 @@ pub(super) struct State {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Settings {
     pub(crate) instructions: Option<String>,
-    /// Time in which the servers have to return the pages that the gateway needs for a list.
+    /// Maximum time for the pages of the servers that the gateway needs for a list.
     pub(crate) list_timeout: Duration,
     /// The maximum number of tools in a list. If there are more tools, clients search for them.
     pub(crate) search_above: Option<usize>,
@@ -120,8 +120,8 @@ impl State {
         })
     }
 
-    /// Closes the connections of all sessions to a server, each when its last call has completed, and ends the subscriptions at
-    /// this server.
+    /// Closes the connections of all sessions to a server, and ends the subscriptions at this server. Each connection is closed
+    /// after its last call has completed.
     pub(super) fn retire(&self, server: &MountedServer) {
         server.stop_connecting();
         if let Some(proxy) = server.proxy() {

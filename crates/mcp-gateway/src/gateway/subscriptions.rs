@@ -71,7 +71,7 @@ impl ChangeSource for Arc<State> {
     }
 }
 
-/// A resource that a client watches, at the server that has it.
+/// A resource that a client watches at the server that has the resource.
 struct WatchedResource {
     uri: Arc<str>,
     context: RequestContext,
@@ -82,12 +82,12 @@ struct WatchedResource {
 /// A running subscription at one server.
 struct ServerWatch {
     changes: BoxFuture<'static, ()>,
-    /// Whether the gateway no longer has the server.
+    /// Whether the server has been removed from the gateway.
     is_removed: watch::Receiver<bool>,
 }
 
 impl WatchedResource {
-    /// Subscribes at the server that has the resource now.
+    /// Subscribes at the server that currently has the resource.
     async fn watch(&self, state: &Arc<State>) -> Result<ServerWatch, ErrorObject> {
         // The servers may have changed since the request was checked.
         let mount = state.resource(&self.uri, &self.context)?;
@@ -142,8 +142,8 @@ impl State {
     }
 
     /// Returns whether a client that has subscribed to a resource may be notified that the resource, or a part of it, has
-    /// changed. The spelling and the scope of the subscribed resource were checked with the request. The client is not notified
-    /// of a part that needs a scope, because the client may not have this scope.
+    /// changed. The spelling and the scope of the subscribed resource were checked with the request. If a part needs a scope, the
+    /// client is not notified of its changes, because the client may not have this scope.
     fn may_notify(&self, mount: &str, subscribed: &str, changed: &str) -> bool {
         let mounts = self.mounts();
         let Some(mount) = mounts.iter().find(|other| *other.name == *mount) else {

@@ -1,5 +1,5 @@
-//! The processes of one gateway: a parked call continues at the process that runs it, whichever process receives the request of its
-//! client.
+//! The processes of one gateway. Any process can receive the request that continues a parked call, but the call continues at the
+//! process that runs it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,9 +15,10 @@ use super::{Fingerprint, unknown_state};
 /// The keys that all processes of a gateway share, and the address of this process. With a cluster, a client may send the request that
 /// continues a parked call to any process. Cloning shares the keys.
 ///
-/// The `requestState` of a parked call then contains the address of its process. It is encrypted, and bound to the principal, the params and
-/// the lifetime of the call, so a client can neither read nor choose the address. The HTTP endpoint forwards the request to this address. It
-/// needs `ServerOptions::with_forwarding` with the [address](Self::address) of this process.
+/// The `requestState` of a parked call then contains the address of the process that runs the call. The `requestState` is
+/// encrypted, and is bound to the principal, the params and the lifetime of the call. A client can therefore neither read nor
+/// choose the address. The HTTP endpoint forwards the request to this address. The endpoint needs
+/// `ServerOptions::with_forwarding` with the [address](Self::address) of this process.
 ///
 /// ```no_run
 /// # fn f(key: [u8; 32]) -> Result<mcp_gateway::Cluster, Box<dyn std::error::Error>> {
@@ -42,7 +43,7 @@ pub(crate) enum ParkedAt {
     Elsewhere(String),
 }
 
-/// The data that the `requestState` of a parked call is bound to.
+/// The values to which the `requestState` of a parked call is bound.
 pub(crate) struct ParkedBinding<'a> {
     pub(crate) upstream: &'a str,
     pub(crate) principal: Option<&'a Principal>,
@@ -50,8 +51,8 @@ pub(crate) struct ParkedBinding<'a> {
 }
 
 impl Cluster {
-    /// Creates the description of this process, which the other processes reach at `address`, such as `http://10.0.0.7:8000/mcp`.
-    /// The keys are the same in all processes; their lifetime is not used.
+    /// Creates the settings of this process. The other processes reach it at `address`, such as `http://10.0.0.7:8000/mcp`. The
+    /// keys must be the same in all processes. The lifetime in `keys` is not used.
     ///
     /// # Errors
     /// The address is not an `http` URL with a host.
@@ -77,7 +78,7 @@ impl Cluster {
         &self.keys
     }
 
-    /// Returns the `requestState` of a call that this process has parked with this id.
+    /// Returns the `requestState` of the call that this process has parked with this id.
     pub(crate) fn state(
         &self,
         id: &str,
@@ -89,10 +90,11 @@ impl Cluster {
             .encrypt_for(lifetime, state.as_bytes(), &binding.to_bytes())
     }
 
-    /// Returns where the call with this `requestState` is parked.
+    /// Returns the place where the call with this `requestState` is parked.
     ///
     /// # Errors
-    /// The state was not created by a process of this gateway, has expired, or belongs to another principal or to other params.
+    /// The `requestState` was not created by a process of this gateway, has expired, or belongs to another principal or to other
+    /// params.
     pub(crate) fn find(
         &self,
         state: &str,
@@ -126,8 +128,8 @@ pub(crate) fn forward(context: &RequestContext, address: &str) -> ErrorObject {
 }
 
 impl ParkedBinding<'_> {
-    /// Encodes the binding. Different bindings have different bytes. They also differ from the bytes of other uses of the same
-    /// keys.
+    /// Encodes the binding. Different bindings have different bytes. The bytes also differ from all bytes that other parts of the
+    /// program authenticate with the same keys.
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = b"parked call".to_vec();
         bytes.extend_from_slice(&self.fingerprint);

@@ -1,5 +1,5 @@
-//! Calls of stateless clients on a session-based server: a server request parks the call until its client
-//! repeats the request with the answer.
+//! Parked calls of stateless clients on a session-based server. A server request parks the call, until the client repeats the
+//! request with the answer.
 
 mod cluster;
 
@@ -21,13 +21,13 @@ use crate::caller::{Caller, MAX_SERVER_REQUESTS, ServerRequest};
 use crate::text::{ObjectText, string, without};
 use crate::upstream::ParkingLimits;
 
-/// Time for which a call waits for further server requests after the first server request.
+/// Time to wait for further server requests after the first server request of a call, before the call is parked.
 const GATHER: Duration = Duration::from_millis(5);
 
-/// The share of one client: each client can use this part of the memory for parked calls.
+/// Each client can use one part in `CLIENTS` of the memory for parked calls.
 const CLIENTS: usize = 8;
 
-/// The params that are sent only to continue a call.
+/// The params that a client adds to the request only to continue a call.
 pub(crate) const CONTINUATION: [&str; 2] = ["inputResponses", "requestState"];
 
 /// The calls that wait for their clients, by their ids.
@@ -37,9 +37,9 @@ pub(crate) struct ParkedCalls(Mutex<HashMap<String, ParkedCall>>);
 pub(crate) struct ParkedCall {
     pub(crate) call: ParkableCall,
     pub(crate) owner: Option<Principal>,
-    /// The client whose limit the call counts towards.
+    /// The client that the call is counted for.
     pub(crate) client: Owner,
-    /// Size of the params of the call and of its server requests.
+    /// Size of the params of the call and of its server requests, in bytes.
     pub(crate) bytes: usize,
     /// Ends the call when it has waited too long.
     pub(crate) expiry: AbortHandle,
@@ -58,7 +58,7 @@ pub(crate) struct ParkableCall {
     pub(crate) params: Option<RawJson>,
     pub(crate) caller: Arc<Caller>,
     pub(crate) server_requests: mpsc::Receiver<ServerRequest>,
-    /// The server requests that the client has not answered, by key.
+    /// The server requests that the client has not answered yet, by key.
     pub(crate) open: BTreeMap<String, ServerRequest>,
     /// Number of server requests so far.
     pub(crate) asked: u32,
@@ -75,7 +75,7 @@ impl ParkableCall {
         self.open.insert(format!("q{}", self.asked), server_request);
     }
 
-    /// Waits for the response; `None` if the client must answer first.
+    /// Waits for the response of the server; `None` if the client must answer server requests first.
     pub(crate) async fn wait(&mut self) -> Option<Outcome> {
         if self.open.is_empty() {
             tokio::select! {
@@ -99,7 +99,7 @@ impl ParkableCall {
         None
     }
 
-    /// Returns the size of the params of the call and of its server requests.
+    /// Returns the size of the params of the call and of its server requests, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let size = |params: &Option<RawJson>| params.as_ref().map_or(0, |params| params.len());
         let open = self.open.values().map(|request| size(&request.params));
@@ -136,10 +136,10 @@ impl ParkableCall {
     }
 }
 
-/// A hash of the values that must be equal in all requests of one call.
+/// A hash of the method and the params that must be equal in all requests of one call.
 pub(crate) type Fingerprint = [u8; 32];
 
-/// Returns the hash of a request. The order of members does not change the hash.
+/// Returns the hash of a request. The order of members, and the members that only continue the call, do not change the hash.
 pub(crate) fn fingerprint(method: &str, params: Option<&str>) -> Fingerprint {
     let mut params: serde_json::Value = params
         .and_then(|params| decode(params).ok())
@@ -205,7 +205,7 @@ impl ParkedCalls {
         Ok(std::mem::replace(&mut found.call, empty))
     }
 
-    /// Removes a call, which cancels it at the server.
+    /// Removes a call. This cancels the call at the server.
     pub(crate) fn remove(&self, id: &str) {
         // It is dropped without the lock.
         let removed = lock(&self.0).remove(id);
@@ -215,7 +215,7 @@ impl ParkedCalls {
     /// Adds a call.
     ///
     /// # Errors
-    /// A limit is reached. The call is then dropped, which cancels it at the server.
+    /// The calls have reached a limit. The call is then dropped, which cancels it at the server.
     pub(crate) fn add(
         &self,
         id: String,

@@ -1,4 +1,4 @@
-//! Waits after a connection with the account of a user has failed.
+//! Delays the next connection with a user's account after a failure.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -7,12 +7,12 @@ use std::time::Duration;
 use mcp_protocol::{Principal, lock};
 use tokio::time::Instant;
 
-/// How long a user waits after a connection could not be opened.
+/// Minimum delay between a failed connection with a user's account and the next attempt.
 const FAILURE_WAIT: Duration = Duration::from_secs(1);
-/// Maximum number of users whose failures are kept.
+/// Maximum number of users whose failures are recorded.
 const MAX_FAILURES: usize = 1_024;
 
-/// The users whose last connection could not be opened, with the time of the next attempt.
+/// The users whose last connection could not be opened, each with the earliest time of the next attempt.
 #[derive(Default)]
 pub(crate) struct AccountFailures(Mutex<HashMap<Principal, Instant>>);
 
@@ -21,7 +21,7 @@ impl AccountFailures {
         lock(&self.0).get(user).is_some_and(|next| now < *next)
     }
 
-    /// Returns whether the last connection of a user could not be opened.
+    /// Returns whether the last connection for a user could not be opened.
     pub(crate) fn has_failed(&self, user: &Principal) -> bool {
         lock(&self.0).contains_key(user)
     }

@@ -1,4 +1,4 @@
-//! The limits on open connections to one server, in total and for each client.
+//! Limits the open connections to one server, in total and for each client.
 
 use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
@@ -13,22 +13,24 @@ use crate::connection::UpstreamConnection;
 use crate::upstream::Upstream;
 use mcp_protocol::LogLimit;
 
-/// How long a new connection waits until the connection that it replaces is closed.
+/// Maximum time that a new connection waits until the connection that it replaces is closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
-/// Times of a request that waits for a connection: the maximum if the calls of all clients use all connections; the maximum if
-/// the calls of its own client use the client's whole share; and the interval at which the request looks for a connection.
+/// Times for a request that must wait for a connection. `MAX_WAIT` is the maximum if calls of all clients use all connections.
+/// `MAX_OWN_WAIT` is the maximum if calls of the same client use all connections that the client may open. `RETRY_INTERVAL` is
+/// the time between two searches for a connection.
 const MAX_WAIT: Duration = Duration::from_secs(2);
 const MAX_OWN_WAIT: Duration = Duration::from_secs(30);
 const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Maximum size of the messages that a server has not read, on all connections, in bytes. One client can use half of it.
+/// Maximum total size of the messages that a server has not read, on all its connections, in bytes. One client can use half of
+/// this size.
 const MAX_QUEUED_BYTES: usize = 64 << 20;
 
-/// The open connections to one server. Each client can open a share of them.
+/// The open connections to one server. Each client can open a limited number of them.
 pub(crate) struct Capacity {
     table: Mutex<Table>,
     log: LogLimit,
-    /// The messages that programs have not read.
+    /// The size of the messages that the server has not read.
     queued: Budget,
 }
 
@@ -49,13 +51,13 @@ struct Table {
 }
 
 struct Entry {
-    /// The client that opened the connection; `None` for the gateway itself.
+    /// The client for which the connection was opened; `None` for the gateway itself.
     client: Option<Owner>,
-    /// Set when the connection is established.
+    /// The connection; empty until the connection is established.
     connection: Weak<UpstreamConnection>,
 }
 
-/// A permit to keep one connection open. Released on drop.
+/// A permit to keep one connection open; released on drop.
 pub(crate) struct Permit {
     capacity: Arc<Capacity>,
     number: u64,
@@ -68,23 +70,23 @@ impl Drop for Permit {
 }
 
 impl Permit {
-    /// Returns the client that opens the connection; `None` for the gateway itself.
+    /// Returns the client for which the connection is opened; `None` for the gateway itself.
     fn client(&self) -> Option<Owner> {
         let table = lock(&self.capacity.table);
         table.open.get(&self.number)?.client.clone()
     }
 
-    /// Charges the client of the connection for a message that waits until the server reads.
+    /// Charges the client of the connection for a message until the server has read it.
     ///
     /// # Errors
-    /// Too many bytes wait.
+    /// The messages that wait have reached a limit.
     pub(crate) fn charge(&self, bytes: usize) -> Result<BudgetPermit, ErrorObject> {
         let client = self.client().unwrap_or_default();
         let charged = self.capacity.queued.acquire(&client, bytes);
         charged.map_err(|error| ErrorObject::internal(error.to_string()))
     }
 
-    /// Sets the connection of this permit. From now on, this connection can be closed to make room for another connection.
+    /// Sets the connection of this permit. After this call, the connection can be closed to make room for another connection.
     pub(crate) fn set_connection(&self, connection: &Arc<UpstreamConnection>) {
         if let Some(entry) = lock(&self.capacity.table).open.get_mut(&self.number) {
             entry.connection = Arc::downgrade(connection);
@@ -92,19 +94,20 @@ impl Permit {
     }
 }
 
-/// The limit that was reached.
+/// The limit that prevents a new connection.
 enum Full {
-    /// The limit of one client.
+    /// The limit of connections for one client.
     Client,
-    /// The limit of all clients.
+    /// The limit of connections for all clients together.
     All,
 }
 
 impl Capacity {
     /// Returns a permit to open a connection for a client, or for the gateway itself. If necessary, closes a connection that no
-    /// call uses. If all connections are in use, closes the oldest connection of the client with the most connections, provided
-    /// that this client has at least two more than the new client, and that `may_end_calls` is true. Otherwise, waits for a limited
-    /// time until a connection is unused. Meanwhile, `other` can return another value instead, such as a connection that a call has released.
+    /// call uses. If all connections are in use and `may_end_calls` is true, looks for the client with the most connections. If
+    /// this client has at least two connections more than the new client, closes its oldest connection. Otherwise, waits for a
+    /// limited time until a connection is unused. During this time, `other` can return another value instead, such as a
+    /// connection that a call has released.
     ///
     /// # Errors
     /// A limit is reached, and no connection can be closed.
@@ -138,7 +141,7 @@ impl Capacity {
         }
     }
 
-    /// Returns a permit to open a connection, as [`permit_or`](Self::permit_or).
+    /// Returns a permit to open a connection, in the same way as [`permit_or`](Self::permit_or).
     pub(crate) async fn permit(
         self: &Arc<Self>,
         upstream: &Upstream,
@@ -200,7 +203,7 @@ impl Capacity {
 }
 
 impl Table {
-    /// Makes room for one connection. Returns the connection that the caller must close, if any.
+    /// Makes room for one connection. Returns the connection that the caller must close for this, if any.
     fn make_room(
         &mut self,
         upstream: &Upstream,
@@ -230,8 +233,8 @@ impl Table {
         own.filter(|entry| entry.client.as_ref() == client).count()
     }
 
-    /// Returns the connection that has been unused for the longest time, of one client or of all clients. Prefers connections
-    /// that have ended. Connections whose sessions wait for updates of resources come last.
+    /// Returns the connection of one client or of all clients that has been unused for the longest time. Prefers connections that
+    /// have ended. Chooses connections whose sessions wait for updates of resources only if there is no other connection.
     fn unused(&self, client: Option<&Owner>) -> Option<(u64, Arc<UpstreamConnection>)> {
         let has_ended =
             |entry: &Entry| (entry.connection.upgrade()).is_some_and(|one| !one.is_open());
@@ -256,7 +259,8 @@ impl Table {
         Some((number, connection))
     }
 
-    /// Returns the oldest connection of the client with the most connections, if this client has at least two more than `own`.
+    /// Returns the oldest connection of the client with the most connections. Returns `None` if this client does not have at
+    /// least two connections more than `own`.
     fn of_largest(&self, own: usize) -> Option<(u64, Arc<UpstreamConnection>)> {
         let mut counts: HashMap<&Owner, usize> = HashMap::new();
         for client in self.open.values().filter_map(|entry| entry.client.as_ref()) {

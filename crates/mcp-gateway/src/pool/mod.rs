@@ -1,5 +1,6 @@
-//! Connections to a server. A session-based server has one connection for each session of a client, and further connections for the requests of
-//! stateless clients. A stateless server that is a program, or that has accounts of users, has one connection for each principal.
+//! The connections to a server. A session-based server has one connection for each session of a client, and other connections for
+//! the requests of stateless clients. A stateless server has one connection for each principal if it is a program or if users
+//! have accounts.
 
 mod account_failures;
 mod capacity;
@@ -19,20 +20,21 @@ pub(crate) use self::sessions::{ChosenLevel, SessionConnection, SessionConnectio
 
 use crate::connection::{InUse, UpstreamConnection};
 
-/// How long an unused connection is kept.
+/// Time after which an unused connection is closed.
 const MAX_IDLE: Duration = Duration::from_secs(60);
-/// How long an unused program of a stateless server is kept. It is longer than [`MAX_IDLE`], because the principal loses what the program has in memory.
+/// Time after which an unused connection to the program of a stateless server is closed. It is longer than [`MAX_IDLE`], because
+/// the principal then loses the data that the program has in memory.
 const MAX_PROGRAM_IDLE: Duration = Duration::from_secs(30 * 60);
 
 /// The key of pooled connections: requests with equal keys may use the same connection.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     pub(crate) principal: Option<Principal>,
-    /// The client, if the server can send messages that do not name their call. A message that arrives after a response then
-    /// still reaches the same client.
+    /// The client, if the server can send messages that do not name their call. A message that arrives after the response of its
+    /// call then still reaches the same client.
     pub(crate) owner: Option<Owner>,
-    /// The client and its capabilities as JSON text; `None` for the separate connection of a principal, whose requests contain them or
-    /// need no session.
+    /// The client information and capabilities as JSON text. `None` for the separate connection of a principal, whose requests
+    /// contain this data or need no session.
     pub(crate) identity: Option<String>,
 }
 
@@ -45,14 +47,15 @@ impl Key {
     }
 }
 
-/// The connections for requests of stateless clients, and to the programs of principals.
+/// The connections for requests of stateless clients, and the connections to the programs of principals.
 #[derive(Default)]
 pub(crate) struct Pool(Mutex<Pooled>);
 
 #[derive(Default)]
 struct Pooled {
     by_key: HashMap<Key, Vec<Entry>>,
-    /// A lock that is held while a connection is opened. All requests with the key then share this connection.
+    /// The locks that are held while a connection is opened, by the key of the connection. Other requests with the same key wait
+    /// and then share the connection.
     opening: HashMap<Key, Weak<tokio::sync::Mutex<()>>>,
     is_swept: bool,
 }
@@ -65,10 +68,10 @@ struct Entry {
     last_used: Instant,
 }
 
-/// A lease of a connection, for one call.
+/// A lease of a connection for one call.
 pub(crate) struct Lease {
     pub(crate) connection: InUse,
-    /// The entry in the pool that the lease releases; `None` for a connection outside of the pool.
+    /// The pool entry that the lease releases; `None` for a connection outside of the pool.
     pub(crate) home: Option<Home>,
 }
 
@@ -77,13 +80,14 @@ pub(crate) struct Home {
     pool: Arc<Pool>,
     key: Key,
     is_exclusive: bool,
-    /// Whether the server can still send messages for the call of an exclusive lease. If so, the connection is not used again,
-    /// because the messages would reach another client.
+    /// Whether the server can still send messages for the call of an exclusive lease. If it can, the connection is not used
+    /// again, because the messages would reach another client.
     is_unanswered: bool,
 }
 
 impl Lease {
-    /// Waits for the response of the server to the call. If the wait is cancelled, an exclusive connection is not used again.
+    /// Waits for the response of the server to the call. If the wait is cancelled, the pool does not use an exclusive connection
+    /// again.
     pub(crate) async fn response<T>(&mut self, response: impl Future<Output = T>) -> T {
         if let Some(home) = &mut self.home {
             home.is_unanswered = home.is_exclusive;
@@ -146,8 +150,8 @@ impl Pool {
         pooled.is_swept
     }
 
-    /// Returns the lock under which the connection with this key is opened, so that concurrent requests do not open several
-    /// connections.
+    /// Returns the lock that must be held while a connection with this key is opened. Concurrent requests then do not open
+    /// several connections.
     pub(crate) fn opening(&self, key: &Key) -> Arc<tokio::sync::Mutex<()>> {
         let mut pooled = lock(&self.0);
         let opening = &mut pooled.opening;
@@ -167,7 +171,7 @@ impl Pool {
         entries.into_iter().any(|entry| entry.connection.is_open())
     }
 
-    /// Returns the open connections that have a session and serve requests of this principal.
+    /// Returns the open connections for requests of this principal that have a session.
     pub(crate) fn open_of(&self, principal: Option<&Principal>) -> Vec<Arc<UpstreamConnection>> {
         let pooled = lock(&self.0);
         let entries = pooled.by_key.iter();
@@ -199,7 +203,7 @@ impl Pool {
         Ok(self.lease(connection, key, is_exclusive))
     }
 
-    /// Adds a connection to the pool, and leases it.
+    /// Adds a connection to the pool, and leases the connection.
     pub(crate) fn add(self: &Arc<Self>, key: Key, connection: InUse, is_exclusive: bool) -> Lease {
         let mut pooled = lock(&self.0);
         let entries = pooled.by_key.entry(key.clone()).or_default();

@@ -9,11 +9,12 @@ use mcp_types::LoggingLevel;
 use crate::connection::UpstreamConnection;
 use crate::resubscribe::ResubscribeDelay;
 
-/// The connection of one session to one server. The first request opens it, and a later request opens it again after it has ended.
+/// The connection of one session to one server. The first request opens it. If the connection has ended, the next request opens
+/// another connection.
 #[derive(Default)]
 pub(crate) struct SessionConnection(pub(crate) tokio::sync::Mutex<LatestConnection>);
 
-/// The latest connection of a session, which can have ended.
+/// The latest connection of a session. It may have ended.
 #[derive(Default)]
 pub(crate) struct LatestConnection {
     pub(crate) connection: Option<Arc<UpstreamConnection>>,
@@ -21,12 +22,12 @@ pub(crate) struct LatestConnection {
 }
 
 impl SessionConnection {
-    /// Returns the connection if it is open. Returns `None` if it is closed, and while a request opens it.
+    /// Returns the connection if it is open; `None` if it is closed, or while a request opens it.
     pub(crate) fn current(&self) -> Option<Arc<UpstreamConnection>> {
         self.0.try_lock().ok()?.connection.clone()
     }
 
-    /// Removes the connection. It is closed when its calls have ended.
+    /// Removes the connection. It is closed after its calls have ended.
     pub(crate) fn close(&self) {
         if let Ok(mut latest) = self.0.try_lock() {
             latest.connection = None;
@@ -34,7 +35,7 @@ impl SessionConnection {
     }
 }
 
-/// The connections of one session, by the number of the proxy that forwards to the server.
+/// The connections of one session. The key is the number of the proxy that forwards requests to the server.
 #[derive(Default)]
 pub(crate) struct SessionConnections(Mutex<BTreeMap<u64, Arc<SessionConnection>>>);
 
@@ -44,7 +45,7 @@ impl SessionConnections {
         Arc::clone(lock(&self.0).entry(proxy).or_default())
     }
 
-    /// Removes the connection. It is closed when its calls have ended.
+    /// Removes the connection to the server of this proxy. It is closed after its calls have ended.
     pub(crate) fn close(&self, proxy: u64) {
         let removed = lock(&self.0).remove(&proxy);
         if let Some(connection) = removed {

@@ -1,4 +1,4 @@
-//! The configuration files of known hosts that exist.
+//! Finds and reads the existing configuration files of known hosts.
 
 use std::env;
 use std::ffi::OsString;
@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use super::hosts::{ConfigFormat, FileFolder, HOSTS};
 use super::{Config, ConfigFile};
 
-/// The folders of [`FileFolder::Applications`]: the variable that replaces a folder, and the folder in that of the user.
+/// The folders of [`FileFolder::Applications`] on Linux, macOS and Windows. Each entry has an environment variable that can name
+/// the folder, and the path below the user's folder that is used without the variable.
 const APPLICATIONS: [(&str, &str); 3] = [
     ("XDG_CONFIG_HOME", ".config"),
     ("", "Library/Application Support"),
@@ -15,11 +16,11 @@ const APPLICATIONS: [(&str, &str); 3] = [
 ];
 
 impl Config {
-    /// Reads the known files that exist. It first reads the files of hosts in `folder`: `mcp.json`, and those of Claude Code,
-    /// VS Code, Cursor, Gemini CLI, Codex, Zed, opencode, Crush and Kiro. Then it reads the user's files of these hosts
-    /// (that of Claude Code also has servers for `folder`), and of Amp, Windsurf, Copilot CLI, LM Studio, Claude Desktop,
-    /// Cline, Goose and Continue. If several files have a server with the same name, the first file wins. There is a warning
-    /// for a file that cannot be read, and for a server of `folder` that has the name of a user's server.
+    /// Reads the known files that exist. First reads the files in `folder`: `mcp.json`, and the files of Claude Code, VS Code,
+    /// Cursor, Gemini CLI, Codex, Zed, opencode, Crush and Kiro. Then reads the user's files of the same hosts, and of Amp,
+    /// Windsurf, Copilot CLI, LM Studio, Claude Desktop, Cline, Goose and Continue. The user's file of Claude Code also has
+    /// servers for `folder`. If several files have a server with the same name, the first file is used. Adds a warning for each
+    /// file that cannot be read, and for each server of `folder` that has the name of a user's server.
     ///
     /// Caution: files in `folder` can start any program. If the folder comes from another person, for example as a cloned
     /// repository, ask the user before starting its servers ([`HostBuilder::consent`](crate::HostBuilder::consent)). Policy
@@ -42,7 +43,8 @@ impl Config {
     }
 }
 
-/// Returns all known files with their formats, and whether they are in the opened folder. These come first.
+/// Returns the paths and formats of all known files, and whether each file is in the opened folder. The files in the opened
+/// folder come first.
 fn known_files(
     folder: &Path,
     variable: impl Fn(&str) -> Option<OsString>,
@@ -120,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn environment_variables_of_hosts_move_their_files() {
+    fn environment_variables_of_hosts_change_the_folders_of_their_files() {
         let variable = |name: &str| {
             let value = match name {
                 "HOME" => "/home/a",

@@ -1,8 +1,8 @@
-//! Files with environment variables: lines `NAME=value`.
+//! Reads files with environment variables: lines of the form `NAME=value`.
 
 use std::collections::BTreeMap;
 
-/// Reads the variables. Lines that begin with `#`, and lines without `=`, have no effect; quotes around a value are removed.
+/// Reads the variables. Ignores lines that begin with `#` and lines without `=`. Removes quotes around a value.
 pub(super) fn variables(text: &str) -> BTreeMap<String, String> {
     let lines = text.lines().map(str::trim);
     let lines = lines.filter(|line| !line.starts_with('#'));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The error of a file, or of one server in it. Its text names the file, the server and the key.
+/// The error of a file, or of one server in a file. The text names the file, the server and the key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
     kind: ConfigErrorKind,
@@ -15,7 +15,7 @@ pub struct ConfigError {
 pub enum ConfigErrorKind {
     /// The file cannot be read.
     File,
-    /// The text is not JSON or TOML, or does not have the shape of the format.
+    /// The text is not JSON or TOML, or does not have the structure of the format.
     Syntax,
     /// A server lacks a key, or a value has the wrong type.
     Server,
@@ -40,7 +40,7 @@ impl ConfigError {
         self.kind
     }
 
-    /// Puts the name of a file or server in front of the message.
+    /// Returns the error with the name of a file or server in front of the message.
     pub(super) fn within(self, name: impl fmt::Display) -> Self {
         let message = format!("{name}: {}", self.message);
         Self { message, ..self }

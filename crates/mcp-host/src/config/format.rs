@@ -1,4 +1,4 @@
-//! The file formats of other hosts, translated to one shape.
+//! Translates the file formats of other hosts to one structure.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -12,24 +12,24 @@ use super::inputs::ConfigInput;
 use super::syntax;
 use crate::text_file::without_mark;
 
-/// Maximum edit distance between a misspelled key and the correct one.
+/// Maximum edit distance between a misspelled key and the correct key.
 const MAX_DIFFERENCES: usize = 2;
 /// Maximum number of servers of a file.
 const MAX_SERVERS: usize = 1_000;
 
 /// The servers of a file.
 pub(super) struct ConfigContent {
-    /// The host whose files have this shape.
+    /// The host whose files have this structure.
     pub(super) host: &'static KnownHost,
     /// Whether the file has a list of servers.
     pub(super) has_list: bool,
     pub(super) servers: Vec<Written>,
     pub(super) inputs: Vec<ConfigInput>,
-    /// A key of the file that is probably a misspelling of the key of a list, and the correct key.
+    /// A key of the file that is probably a misspelling, and the correct key of a server list.
     pub(super) misspelled: Option<(String, &'static str)>,
 }
 
-/// A server, as a file has it.
+/// A server as it is written in a file.
 pub(super) struct Written {
     pub(super) name: String,
     /// The JSON pointer to the server.
@@ -38,8 +38,9 @@ pub(super) struct Written {
 }
 
 impl ConfigFormat {
-    /// Returns the format of a file with this path: that of the host that has a file with this path; otherwise the format of
-    /// Codex for `.toml`, [`Yaml`](Self::Yaml) for `.yaml` and `.yml`, and [`Standard`](Self::Standard) for any other path.
+    /// Returns the format of the file at this path. If a host has a file at this path, it is the format of the host. Otherwise,
+    /// it is the format of Codex for `.toml`, [`Yaml`](Self::Yaml) for `.yaml` and `.yml`, and [`Standard`](Self::Standard) for
+    /// any other path.
     pub fn of_path(path: impl AsRef<Path>) -> Self {
         let path = path.as_ref();
         match host_of(path) {
@@ -52,7 +53,7 @@ impl ConfigFormat {
         }
     }
 
-    /// Returns the hosts whose files can have this format. The most likely host is the first one.
+    /// Returns the hosts whose files can have this format, the most likely host first.
     fn hosts(self, path: Option<&Path>) -> impl Iterator<Item = &'static KnownHost> {
         let by_path = path.and_then(host_of).filter(|host| host.format == self);
         let own = move |host: &&KnownHost| host.format == self;
@@ -66,8 +67,8 @@ impl ConfigFormat {
         matches!(self, Self::Standard | Self::VsCode | Self::Gemini)
     }
 
-    /// Reads a text, which may be that of a file with this path. A file of Claude Code also has lists for folders; the servers of
-    /// `folder` take precedence.
+    /// Reads a text. If `path` is known, it is the path of the file with the text. A file of Claude Code can have servers for
+    /// several folders; the servers for `folder` take precedence over the servers for all folders.
     pub(super) fn read(
         self,
         text: &str,
@@ -128,7 +129,8 @@ impl ConfigFormat {
 }
 
 impl ConfigContent {
-    /// Adds the servers of the list that these members lead to. A list with an item for each server has their names in the items.
+    /// Adds the servers of the list at the path `list`, a chain of member names. If the list is an array, each item contains the
+    /// name of its server.
     fn add(&mut self, list: &[&str], servers: Value) -> Result<(), ConfigError> {
         let pointer: String = list.iter().map(|member| pointer_to(member)).collect();
         let count = match &servers {
@@ -138,7 +140,7 @@ impl ConfigContent {
         };
         if self.servers.len() + count > MAX_SERVERS {
             return Err(syntax::error(format!(
-                "{pointer} has {count} servers, and a file may have {MAX_SERVERS}"
+                "{pointer} has {count} servers, but a file can have at most {MAX_SERVERS}; remove servers"
             )));
         }
         match servers {
@@ -178,12 +180,12 @@ impl ConfigContent {
     }
 }
 
-/// Returns the step of a JSON pointer to a member.
+/// Returns the part of a JSON pointer that leads to this member.
 pub(super) fn pointer_to(member: &str) -> String {
     format!("/{}", member.replace('~', "~0").replace('/', "~1"))
 }
 
-/// Removes and returns the list of servers at a path of member names.
+/// Removes and returns the list of servers at the path `list`, a chain of member names.
 fn take_list(root: &mut Map<String, Value>, list: &[&str]) -> Option<Value> {
     let (last, outer) = list.split_last()?;
     let mut members = root;
@@ -203,7 +205,7 @@ fn take_list(root: &mut Map<String, Value>, list: &[&str]) -> Option<Value> {
     members.shift_remove(*last)
 }
 
-/// Removes the list of the servers that a file of Claude Code has for one folder, and returns it with the name of the folder.
+/// Removes the list of servers for one folder from a file of Claude Code. Returns the list and the name of the folder.
 fn folder_servers(root: &mut Map<String, Value>, folder: &Path) -> Option<(String, Value)> {
     let folder = folder.to_str()?;
     let project = root.get_mut("projects")?.get_mut(folder)?;
@@ -212,7 +214,7 @@ fn folder_servers(root: &mut Map<String, Value>, folder: &Path) -> Option<(Strin
 }
 
 impl References {
-    /// Rewrites the references in the texts of a server as `${NAME}`.
+    /// Rewrites each reference in the texts of a server in the form `${NAME}`.
     fn translate(self, value: &mut Value) {
         match self {
             Self::Braces => {}
@@ -228,7 +230,7 @@ impl References {
     }
 }
 
-/// Changes all texts of a value.
+/// Changes all strings in a value.
 fn change_texts(value: &mut Value, change: &impl Fn(&str) -> String) {
     match value {
         Value::String(text) => *text = change(text),

@@ -19,18 +19,18 @@ use crate::supervise::orphans;
 
 /// Maximum time of the command.
 const MAX_TIME: Duration = Duration::from_secs(10);
-/// Maximum size of its output.
+/// Maximum size of the output of the command, in bytes.
 const MAX_BYTES: usize = 64 << 10;
 
 /// A shell command whose output is a JSON object of headers. It runs before each connection to the server.
 ///
-/// As in Claude Code, the command has all environment variables of this process, and `CLAUDE_CODE_MCP_SERVER_NAME` and
-/// `CLAUDE_CODE_MCP_SERVER_URL`. References such as `${NAME}` in it are those of the shell.
+/// As in Claude Code, the command receives all environment variables of this process, and `CLAUDE_CODE_MCP_SERVER_NAME` and
+/// `CLAUDE_CODE_MCP_SERVER_URL`. The shell, not this crate, replaces references such as `${NAME}` in the command.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HeadersHelper {
     server: String,
     command: String,
-    /// The working directory, as the consent request showed it. `None`: that of this process.
+    /// The working directory of the command, as the consent request has shown it. `None`: the working directory of this process.
     folder: Option<String>,
 }
 
@@ -44,23 +44,23 @@ impl HeadersHelper {
         }
     }
 
-    /// Returns the command, which `/bin/sh` or, on Windows, `cmd` executes.
+    /// Returns the command. `/bin/sh` or, on Windows, `cmd` executes it.
     pub fn command(&self) -> &str {
         &self.command
     }
 
-    /// Returns the working directory, after [`locate`](Self::locate).
+    /// Returns the working directory; `None` before [`locate`](Self::locate).
     pub(crate) fn folder(&self) -> Option<&str> {
         self.folder.as_deref()
     }
 
-    /// Returns the parts of a hash. No header has the name of the first one.
+    /// Returns the texts for a hash that identifies the command. The first text cannot be the name of a header.
     pub(crate) fn hashed(&self) -> [&str; 4] {
         let folder = self.folder().unwrap_or_default();
         ["headers helper", &self.server, &self.command, folder]
     }
 
-    /// Sets the working directory to that of this process.
+    /// Sets the working directory of the command to the working directory of this process.
     pub(super) fn locate(&mut self) -> Result<(), String> {
         let folder = std::env::current_dir().map_err(|error| error.to_string());
         let text = |folder: PathBuf| {
@@ -74,7 +74,7 @@ impl HeadersHelper {
         Ok(())
     }
 
-    /// Returns a transport that runs the command when it is started, and passes the headers to `build`.
+    /// Returns a transport. When it is started, it runs the command and passes the headers to `build`.
     pub fn transport<B>(self, url: impl Into<String>, build: B) -> impl Transport + Clone
     where
         B: Fn(BTreeMap<String, String>) -> Result<HttpTransport, TransportError>,
@@ -87,7 +87,8 @@ impl HeadersHelper {
         }
     }
 
-    /// Runs the command. Errors contain neither names nor values of headers, because a wrong output can have a secret in any place.
+    /// Runs the command and returns the headers. Errors contain neither names nor values of headers, because an invalid output
+    /// can have a secret in any place.
     async fn headers(&self, url: &str) -> Result<BTreeMap<String, String>, TransportError> {
         let headers = timeout(MAX_TIME, self.run(url)).await;
         let headers = headers.unwrap_or_else(|_| Err(format!("did not end within {MAX_TIME:?}")));
@@ -125,13 +126,14 @@ impl HeadersHelper {
     }
 }
 
-/// Returns whether the command can set a header with this name. The host is that of the URL, which the user has seen.
+/// Returns whether the command may set a header with this name. It may not set `Host`, because the user has seen the host of the
+/// URL.
 fn is_header_name(name: &str) -> bool {
     let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     !name.is_empty() && name.chars().all(is_token) && !name.eq_ignore_ascii_case("host")
 }
 
-/// A command that runs. Unless it has ended, dropping kills it and, on Unix, all processes of its group.
+/// A running command. Dropping this value kills the command, unless it has ended, and on Unix all processes of its group.
 struct Running {
     child: Child,
     _guard: Option<Box<dyn std::any::Any + Send>>,
@@ -186,7 +188,7 @@ impl Drop for Running {
     }
 }
 
-/// Creates the transport with the headers of the command.
+/// Creates the transport with the headers that the command has written.
 type Build =
     dyn Fn(BTreeMap<String, String>) -> Result<HttpTransport, TransportError> + Send + Sync;
 

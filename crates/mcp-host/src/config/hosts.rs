@@ -1,4 +1,4 @@
-//! The known hosts: their configuration files, and the differences between these files.
+//! The known hosts: their configuration files, and the differences between the files.
 
 use std::path::Path;
 
@@ -6,16 +6,16 @@ use std::path::Path;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigFormat {
-    /// `mcp.json` of SEP-2633, and the JSON files of most hosts: servers below `mcpServers`, else below `servers`,
+    /// `mcp.json` of SEP-2633, and the JSON files of most hosts. The servers are in `mcpServers`; if it is missing, in `servers`,
     /// `context_servers`, `amp.mcpServers`, `mcp.servers` or `mcp`.
     Standard,
-    /// `mcp.json` of VS Code: JSON with comments, servers below `servers`.
+    /// `mcp.json` of VS Code: JSON with comments. The servers are in `servers`.
     VsCode,
-    /// `~/.codex/config.toml`: servers below `mcp_servers`. Needs the feature `codex`.
+    /// `~/.codex/config.toml`. The servers are in `mcp_servers`. Needs the feature `codex`.
     Codex,
-    /// `settings.json` of Gemini CLI: servers below `mcpServers`, with `httpUrl`.
+    /// `settings.json` of Gemini CLI. The servers are in `mcpServers`, and the key of a URL can be `httpUrl`.
     Gemini,
-    /// YAML: servers below `extensions`, as in `config.yaml` of Goose, or below `mcpServers`, as in the files of Continue and
+    /// YAML. The servers are in `extensions`, as in `config.yaml` of Goose, or in `mcpServers`, as in the files of Continue and
     /// LibreChat. Needs the feature `yaml`.
     Yaml,
 }
@@ -25,27 +25,28 @@ pub(super) struct KnownHost {
     pub(super) name: &'static str,
     pub(super) files: &'static [(FileFolder, &'static str)],
     pub(super) format: ConfigFormat,
-    /// The names of the members that lead from the root of a file to the list of servers.
+    /// The chain of member names from the root of a file to the list of servers.
     pub(super) list: &'static [&'static str],
-    /// Whether `timeout` is in seconds. Otherwise, the unit is milliseconds.
+    /// Whether the value of `timeout` is in seconds. Otherwise, it is in milliseconds.
     pub(super) has_seconds: bool,
     pub(super) references: References,
 }
 
-/// The folder of a file.
+/// The folder in which a configuration file is.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum FileFolder {
     /// The opened folder.
     Project,
     /// The folder of the user.
     Home,
-    /// The folder that this environment variable names; without the variable, this folder of the user.
+    /// The folder that an environment variable (first text) names. If the variable is not set, a folder below the user's folder
+    /// (second text).
     Variable(&'static str, &'static str),
-    /// The folders of the settings of applications on Linux, macOS and Windows.
+    /// The folder for settings of applications; it is different on Linux, macOS and Windows.
     Applications,
 }
 
-/// How a file refers to variables.
+/// The form of references to variables in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum References {
     /// `${NAME}`, as [`Variables`](super::Variables) reads it.
@@ -56,13 +57,13 @@ pub(super) enum References {
     Kinds,
     /// `${NAME}`, `${{ secrets.NAME }}` and `${{ inputs.NAME }}`.
     Templates,
-    /// Not at all.
+    /// The file has no references.
     None,
 }
 
 const SERVERS: &[&str] = &["mcpServers"];
 
-/// A host whose files are JSON with servers below `mcpServers`.
+/// Creates a host whose files are JSON with the servers in `mcpServers`.
 const fn plain(name: &'static str, files: &'static [(FileFolder, &'static str)]) -> KnownHost {
     KnownHost {
         name,
@@ -74,7 +75,7 @@ const fn plain(name: &'static str, files: &'static [(FileFolder, &'static str)])
     }
 }
 
-/// A host whose list of servers has another place.
+/// Creates a host whose files have the servers at the path `list`.
 const fn listed(
     name: &'static str,
     files: &'static [(FileFolder, &'static str)],
@@ -86,8 +87,8 @@ const fn listed(
     }
 }
 
-/// All known hosts. The order is that in which their files are read. For a file with an unknown path, the first host with its
-/// format and its list counts.
+/// All known hosts, in the order in which their files are read. A file with an unknown path is read as a file of the first host
+/// that has the same format and the same path of the server list.
 pub(super) const HOSTS: &[KnownHost] = &[
     plain("SEP-2633", &[(FileFolder::Project, "mcp.json")]),
     plain(
@@ -241,7 +242,8 @@ pub(super) const HOSTS: &[KnownHost] = &[
     },
 ];
 
-/// Returns the host with this file. A copy of a file in another folder counts if only one host has a file with this name.
+/// Returns the host that has this file. If the file is in another folder, it belongs to a host only if no other host has a file
+/// with the same name.
 pub(super) fn host_of(path: &Path) -> Option<&'static KnownHost> {
     let files = || {
         let files = |host: &'static KnownHost| host.files.iter().map(move |file| (host, file.1));

@@ -1,8 +1,9 @@
-//! Values that the user enters: the list `inputs` of VS Code.
+//! The values that the user enters: the list `inputs` of VS Code.
 
 use serde_json::{Map, Value};
 
-/// A value that the user enters, as the file of a server describes it. The texts are from the file: escape them for a terminal.
+/// A value that the user enters, as the file of a server describes it. The texts are from the file, so escape them before you
+/// show them on a terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigInput {
     id: String,
@@ -13,7 +14,7 @@ pub struct ConfigInput {
 }
 
 impl ConfigInput {
-    /// Creates the description of a value for `${input:id}` of which nothing else is known.
+    /// Creates the description of an input `${input:id}` that the file does not describe.
     pub(super) fn new(id: &str) -> Self {
         Self {
             id: id.to_owned(),
@@ -24,7 +25,7 @@ impl ConfigInput {
         }
     }
 
-    /// Reads the list `inputs` of a file. Other values under this key are those of another program.
+    /// Reads the list `inputs` of a file. Ignores a value of another type under this key, because it belongs to another program.
     pub(super) fn read(list: Option<Value>) -> Vec<Self> {
         let Some(Value::Array(items)) = list else {
             return Vec::new();
@@ -53,22 +54,22 @@ impl ConfigInput {
         &self.id
     }
 
-    /// Returns the text that asks for the value.
+    /// Returns the text that tells the user which value to enter.
     pub fn description(&self) -> Option<&str> {
         self.description.as_deref()
     }
 
-    /// Returns the value that is used if the user enters nothing.
+    /// Returns the value for the case that the user enters nothing.
     pub fn default_value(&self) -> Option<&str> {
         self.default.as_deref()
     }
 
-    /// Returns whether the value must not be shown. This is also the case for an input that the file does not describe.
+    /// Returns whether the value must not be shown. Also returns `true` for an input that the file does not describe.
     pub fn is_secret(&self) -> bool {
         self.is_secret
     }
 
-    /// Returns the possible values; an empty list if each value is possible.
+    /// Returns the values from which the user can choose; empty if the user can enter any value.
     pub fn options(&self) -> &[String] {
         &self.options
     }

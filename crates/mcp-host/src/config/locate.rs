@@ -1,4 +1,4 @@
-//! Where the program of a server is, as the consent request shows it.
+//! Finds the program of a server, so that the consent request shows the path that is started.
 
 use std::path::{Path, PathBuf};
 
@@ -9,14 +9,16 @@ use super::plain_host::has_plain_host;
 use super::server::{Launch, child};
 
 impl Launch {
-    /// Makes the paths of a child process absolute. Searches for the command in the environment of the child, and replaces it
-    /// with the path of the program. Also replaces the working directory, if there is one, and sets that of a command for
-    /// headers. Reads the file system. Checks a URL as the connection does: its host must be ASCII, and it must not have a user
-    /// name. A person then reads the same host that the connection uses.
+    /// Makes the paths of a child process absolute. Searches for the command in the environment of the child, and replaces the
+    /// command with the absolute path of the program. Makes the working directory absolute, if there is one, and sets the working
+    /// directory of a command for headers. Reads the file system.
+    ///
+    /// Checks a URL in the same way as the connection does: its host must be ASCII, and it must not have a user name. A person
+    /// then reads the same host that the connection uses.
     ///
     /// # Errors
-    /// The program was not found, a path is not UTF-8, or the URL is not valid. The message contains the paths or the URL as they
-    /// are in `written`, because the values of variables can be secrets.
+    /// The program was not found, a path is not UTF-8, or the URL is not valid. The message contains the paths or the URL from
+    /// `written`, before variables are replaced, because the values of variables can be secrets.
     pub(crate) fn locate(&mut self, written: &Self) -> Result<(), String> {
         let (command, args, env, cwd) = match self {
             Self::Stdio {
@@ -68,7 +70,8 @@ impl Launch {
     }
 }
 
-/// Returns the error for a program whose path does not exist. `shown` and `folder` are the texts of the configuration, before variables are replaced.
+/// Returns the error for a program whose path does not exist. `shown` and `folder` are the texts from the configuration, before
+/// variables are replaced.
 fn missing_path(command: &str, shown: &str, folder: Option<&str>) -> String {
     let tried = match (Path::new(command).is_absolute(), folder) {
         (true, _) => String::new(),
@@ -84,7 +87,7 @@ fn missing_path(command: &str, shown: &str, folder: Option<&str>) -> String {
     format!("the program {shown:?} was not found{tried}; install it, or write its absolute path")
 }
 
-/// Checks that a connection uses the URL exactly as a person reads it.
+/// Checks that a connection interprets the URL in the same way as a person who reads it.
 fn check_url(url: &str, written: &Launch) -> Result<(), String> {
     let checked = HttpTransport::new(url).and_then(|_| match has_plain_host(url) {
         true => Ok(()),
@@ -95,7 +98,7 @@ fn check_url(url: &str, written: &Launch) -> Result<(), String> {
     });
     checked.map_err(|error| match written {
         Launch::Http { url: written, .. } if written != url => format!(
-            "the URL {:?} is not valid when its variables are replaced; write it as in \"https://example.com/mcp\"",
+            "the URL {:?} is not valid after its variables are replaced; write it as in \"https://example.com/mcp\"",
             written.split(['?', '#']).next().unwrap_or_default()
         ),
         _ => error.to_string(),

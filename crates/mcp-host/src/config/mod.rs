@@ -1,9 +1,8 @@
 //! Configuration files: the names of servers and how to reach them.
 //!
-//! An error in one server leaves the other servers usable.
+//! If one server has an error, the other servers can still be used.
 //!
-//! Shape: [SEP-2633](https://github.com/modelcontextprotocol/modelcontextprotocol/pull/2633), and
-//! the files of other hosts.
+//! Format: [SEP-2633](https://github.com/modelcontextprotocol/modelcontextprotocol/pull/2633), and the formats of other hosts.
 
 mod discover;
 mod entry;
@@ -60,7 +59,7 @@ const MAX_FILE_BYTES: u64 = 4 << 20;
 pub struct Config {
     servers: BTreeMap<String, Configured>,
     warnings: Vec<String>,
-    /// The files that were read, and those that were missing.
+    /// The files that were read, and the files that were missing.
     files: Vec<ConfigFile>,
 }
 
@@ -68,11 +67,11 @@ pub struct Config {
 #[derive(Debug, Clone)]
 pub(crate) struct Configured {
     pub(crate) server: Result<ServerConfig, ConfigError>,
-    /// The file that names the server; `None` if the application added the server.
+    /// The file that contains the server; `None` if the application has added the server.
     file: Option<PathBuf>,
     /// Whether the server is from a file of the opened folder.
     pub(crate) is_project: bool,
-    /// The inputs that the file describes.
+    /// The inputs that the file of the server describes.
     inputs: Arc<[ConfigInput]>,
 }
 
@@ -80,17 +79,17 @@ pub(crate) struct Configured {
 struct ConfigFile {
     path: PathBuf,
     format: ConfigFormat,
-    /// The folder whose list is read from a file with lists for several folders.
+    /// The folder whose servers are read from a file with servers for several folders.
     folder: PathBuf,
     is_project: bool,
-    /// The state of the file before it was read, so that each later change is noticed.
+    /// The state of the file before it was read, so that a change while it is read is noticed.
     state: FileState,
 }
 
-/// Modification time and length of a file; `None` if it is missing.
+/// Modification time of a file, and its length in bytes; `None` if the file is missing.
 pub(crate) type FileState = Option<(SystemTime, u64)>;
 
-/// The state of each file of a configuration.
+/// The states of the files of a configuration, by path.
 pub(crate) type FileStates = BTreeMap<PathBuf, FileState>;
 
 impl Config {
@@ -116,12 +115,12 @@ impl Config {
         self.servers.insert(name, configured);
     }
 
-    /// Marks all servers and files as part of the opened folder: a folder that the user has opened, but whose files another
-    /// person may have written. [`discover`](Self::discover) does so with the files of its folder.
+    /// Marks all servers and files as part of the opened folder: the user has opened this folder, but another person may have
+    /// written its files. [`discover`](Self::discover) marks the files of its folder.
     ///
-    /// [`HostBuilder::trust`](crate::HostBuilder::trust), and rules of the [`Policy`](crate::Policy) that allow something for a server name,
-    /// do not apply to such a server, unless the application [trusts the folder](crate::HostBuilder::trust_project). An approval of
-    /// such a server is valid for one working directory.
+    /// [`HostBuilder::trust`](crate::HostBuilder::trust), and rules of the [`Policy`](crate::Policy) that allow something for a
+    /// server name, do not apply to such a server, unless the application [trusts the folder](crate::HostBuilder::trust_project).
+    /// An approval of such a server is valid only for one working directory.
     #[must_use]
     pub fn into_project(mut self) -> Self {
         for configured in self.servers.values_mut() {
@@ -133,12 +132,12 @@ impl Config {
         self
     }
 
-    /// Reads a text. A file without servers gives an empty configuration. If the text is a file of Claude Code, also reads its
+    /// Reads a text. If it has no servers, the configuration is empty. If the text is a file of Claude Code, also reads its
     /// servers for the current folder.
     ///
     /// # Errors
-    /// The text is not valid JSON, TOML or YAML, or its list of servers has the wrong type. Errors of
-    /// single servers are kept: [`errors`](Self::errors).
+    /// The text is not valid JSON, TOML or YAML, or its list of servers has the wrong type. An error in a single server does not
+    /// fail; [`errors`](Self::errors) returns it.
     pub fn parse(text: &str, format: ConfigFormat) -> Result<Self, ConfigError> {
         let found = format.read(text, None, &current_folder())?;
         Ok(Self::with_found(found))
@@ -170,7 +169,7 @@ impl Config {
         }
         if !built_in.is_empty() {
             config.warnings.push(format!(
-                "not read, because they are a part of {} and have neither a program nor a URL: {}",
+                "these servers are not read, because they are built into {} and have neither a program nor a URL: {}",
                 found.host.name,
                 built_in.join(", ")
             ));
@@ -183,11 +182,11 @@ impl Config {
         config
     }
 
-    /// Reads a file, as [`parse`](Self::parse) reads a text. The encoding is UTF-8, or UTF-16 with a byte order mark. There is a
-    /// warning for a file without a list of servers, and for a file with secrets that other users can read.
+    /// Reads a file in the same way as [`parse`](Self::parse) reads a text. The encoding is UTF-8, or UTF-16 with a byte order
+    /// mark. Adds a warning if the file has no list of servers, or if it contains secrets and other users can read it.
     ///
     /// # Errors
-    /// The file cannot be read or is larger than 4 MiB; or an error of [`parse`](Self::parse).
+    /// The file cannot be read or is larger than 4 MiB, or the errors of [`parse`](Self::parse).
     pub fn read(path: impl AsRef<Path>, format: ConfigFormat) -> Result<Self, ConfigError> {
         let file = ConfigFile::new(path.as_ref().to_owned(), format, current_folder(), false);
         let mut config = file.read()?;
@@ -202,7 +201,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Adds the servers of another configuration. A server is skipped if this configuration already has one with the same name.
+    /// Adds the servers of another configuration. Skips a server if this configuration already has a server with the same name.
     /// If a server of the opened folder ([`into_project`](Self::into_project)) has the name of a user's server in `other`, or a
     /// similar-looking name, adds a warning and logs it.
     pub fn merge(&mut self, other: Self) {
@@ -231,13 +230,13 @@ impl Config {
         files.map(|file| (file.path.clone(), file.state)).collect()
     }
 
-    /// Returns the present state of these files.
+    /// Returns the current state of these files.
     pub(crate) fn current_states(&self) -> FileStates {
         let paths = self.files.iter().map(|file| &file.path);
         paths.map(|path| (path.clone(), file_state(path))).collect()
     }
 
-    /// Reads the files again. Servers that do not come from a file stay.
+    /// Reads the files again. Servers that the application has added are kept.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -263,14 +262,14 @@ impl Config {
         servers.filter_map(|(name, one)| Some((name.as_str(), one.server.as_ref().ok()?)))
     }
 
-    /// Returns the servers that cannot be used, with the reason.
+    /// Returns the names of the servers that cannot be used, each with the reason.
     pub fn errors(&self) -> impl Iterator<Item = (&str, &ConfigError)> {
         let servers = self.servers.iter();
         servers.filter_map(|(name, one)| Some((name.as_str(), one.server.as_ref().err()?)))
     }
 
-    /// Returns the description of an input (`${input:id}`) of a server in its file. If the file has none, the description has only
-    /// the id.
+    /// Returns the description of an input (`${input:id}`) from the file of a server. If the file does not describe the input,
+    /// the description has only the id.
     pub fn input(&self, server: &str, id: &str) -> ConfigInput {
         let described = { self.servers.get(server).into_iter() }
             .flat_map(|configured| configured.inputs.iter())
@@ -278,9 +277,8 @@ impl Config {
         described.cloned().unwrap_or_else(|| ConfigInput::new(id))
     }
 
-    /// Returns warnings: about keys that are not used; about a misspelled key of the server list; about secrets in files that other users
-    /// can read; about files that cannot be read; and about servers of the opened folder with the same name as a server of the
-    /// user.
+    /// Returns warnings about unused keys, a misspelled key of the server list, files that cannot be read, secrets in files that
+    /// other users can read, and servers of the opened folder with the same name as a server of the user.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -340,12 +338,12 @@ fn file_state(path: &Path) -> FileState {
     Some((metadata.modified().ok()?, metadata.len()))
 }
 
-/// Returns the current folder; an empty path if it was deleted.
+/// Returns the current folder; an empty path if the folder was deleted.
 fn current_folder() -> PathBuf {
     std::env::current_dir().unwrap_or_default()
 }
 
-/// Returns the part of a name that a person can distinguish from other names: without case and invisible characters.
+/// Returns a name without the differences that a person cannot see: without invisible characters, and in lower case.
 fn visible(name: &str) -> String {
     let visible = name.chars().filter(|c| !is_hidden(*c));
     visible.collect::<String>().trim().to_lowercase()
@@ -360,8 +358,8 @@ fn taken_name_warning(name: &str, place: &Configured, other: &str, user: &Config
     let (project, user) = (file(place), file(user));
     match name == other {
         true => format!(
-            "{project}: server {name:?} of this folder replaces the server of the same name in {user}; rules that allow and \
-             trust for this name do not apply to it (HostBuilder::trust_project)"
+            "{project}: server {name:?} of this folder replaces the server of the same name in {user}; \
+             HostBuilder::trust, and policy rules that allow actions by server name, do not apply to it (see HostBuilder::trust_project)"
         ),
         false => format!(
             "{project}: the name of server {name:?} of this folder looks like {other:?} in {user}; rename one of the two servers"
@@ -369,7 +367,7 @@ fn taken_name_warning(name: &str, place: &Configured, other: &str, user: &Config
     }
 }
 
-/// Returns whether a value of a variable or header is in the file itself.
+/// Returns whether a value of a variable or header is written in the file as a literal, not as a reference.
 fn has_literal_secret(server: &Result<ServerConfig, ConfigError>) -> bool {
     let values = match server.as_ref().map(|server| &server.launch) {
         Ok(Launch::Stdio { env, .. }) => env.values(),

@@ -1,9 +1,9 @@
-//! Hosts of URLs that every reader and every URL parser understands alike.
+//! Checks hosts of URLs: all persons and all URL parsers must understand a host in the same way.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Returns whether the host of an `http` URL is a name, an address in brackets, or four decimal numbers. Some parsers read other
-/// numbers as addresses, and a person can mistake a host with other characters for another host.
+/// Returns whether the host of an `http` URL is a name, an address in brackets, or four decimal numbers. Some parsers convert
+/// other numbers to addresses, and a person can mistake a host with other characters for a different host.
 pub(super) fn has_plain_host(url: &str) -> bool {
     let authority = url.split_once("://").map_or("", |(_, rest)| rest);
     let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();

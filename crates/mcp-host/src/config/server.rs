@@ -26,9 +26,9 @@ use crate::text_file::read_file;
 #[cfg(feature = "tls")]
 use crate::text_file::read_text;
 
-/// Maximum size of a file with variables.
+/// Maximum size of a file with variables, in bytes.
 const MAX_ENV_FILE_BYTES: u64 = 1 << 20;
-/// Maximum size of a file with certificates.
+/// Maximum size of a file with certificates, in bytes.
 #[cfg(feature = "tls")]
 const MAX_CA_FILE_BYTES: u64 = 4 << 20;
 
@@ -40,16 +40,16 @@ pub struct ServerConfig {
     pub launch: Launch,
     /// Whether the host starts the server. Default: `true`.
     pub is_enabled: bool,
-    /// Maximum time of a start, including negotiation and the first tool list. `None`: 30 s.
+    /// Maximum time for starting the server, including negotiation and the first tool list. `None`: 30 s.
     pub start_timeout: Option<Duration>,
-    /// Idle timeout of calls; a progress notification restarts it. `None`: the timeout of the client.
+    /// Idle timeout of calls; a progress notification restarts it. `None`: the default timeout of the client.
     pub call_timeout: Option<Duration>,
     /// The names of the tools to show. If the list is empty, all tools are shown.
     pub allowed_tools: Vec<String>,
     /// The names of the tools to hide, even if they are in [`allowed_tools`](Self::allowed_tools).
     pub denied_tools: Vec<String>,
-    /// A PEM file with certificates of CAs that are trusted in addition to those of the operating system, for a server with a URL. No
-    /// configuration file sets it.
+    /// For a server with a URL: a PEM file with certificates of CAs that are trusted in addition to the CAs of the operating
+    /// system. Configuration files cannot set it.
     pub ca: Option<PathBuf>,
 }
 
@@ -62,14 +62,14 @@ pub enum Launch {
     Stdio {
         /// The program.
         command: String,
-        /// Its arguments.
+        /// The arguments of the program.
         args: Vec<String>,
         /// Variables of the child's environment, in addition to the short list of
         /// [`ChildProcess`](mcp_transport_stdio::ChildProcess).
         env: BTreeMap<String, String>,
-        /// A file with further variables, one `NAME=value` in a line; the variables in `env` take precedence.
+        /// A file with further variables, with one `NAME=value` per line. The variables in `env` take precedence.
         env_file: Option<String>,
-        /// Its working directory.
+        /// The working directory of the program.
         cwd: Option<String>,
     },
     /// A server over HTTP.
@@ -77,9 +77,9 @@ pub enum Launch {
     Http {
         /// The URL of the MCP endpoint.
         url: String,
-        /// Headers of each request.
+        /// The headers of each request.
         headers: BTreeMap<String, String>,
-        /// A command that writes further headers. They take precedence.
+        /// A command that writes further headers. They take precedence over `headers`.
         headers_helper: Option<HeadersHelper>,
     },
 }
@@ -120,9 +120,9 @@ impl ServerConfig {
         }
     }
 
-    /// Creates the transport of a [resolved](Self::resolve) configuration with a URL; `None` for a child process, and for a server
-    /// with a [helper](HeadersHelper), whose headers differ between connections. Clones of the transport share their HTTP
-    /// connections.
+    /// Creates the transport of a [resolved](Self::resolve) configuration with a URL. Returns `None` for a child process. Also
+    /// returns `None` for a server with a [helper](HeadersHelper), because its headers can differ between connections. Clones of
+    /// the transport share their HTTP connections.
     ///
     /// # Errors
     /// The URL or a header is invalid, or the file with certificates cannot be used.
@@ -137,8 +137,8 @@ impl ServerConfig {
         }
     }
 
-    /// Returns whether others can read the messages in transit: the URL of the server is not `https`, and its host is not this
-    /// machine.
+    /// Returns whether other people can read the messages in transit. This is the case if the URL of the server is not `https`
+    /// and its host is not this machine.
     pub fn is_readable_in_transit(&self) -> bool {
         match &self.launch {
             Launch::Stdio { .. } => false,
@@ -170,11 +170,11 @@ impl ServerConfig {
             && !contains(&self.denied_tools)
     }
 
-    /// Adds the variables of the [file](Launch::Stdio::env_file) to those of the configuration. References in the values of these
-    /// variables are replaced, too.
+    /// Adds the variables of the [file](Launch::Stdio::env_file) to the variables of the configuration.
+    /// [`resolve`](Self::resolve) also replaces references in their values.
     ///
     /// # Errors
-    /// The path has a variable without a value, or the file cannot be read or is larger than 1 MiB.
+    /// The path of the file has a variable without a value, or the file cannot be read or is larger than 1 MiB.
     pub(crate) fn with_env_file(mut self, values: &Variables) -> Result<Self, ConfigError> {
         if let Launch::Stdio { env, env_file, .. } = &mut self.launch
             && let Some(path) = env_file.take()
@@ -194,7 +194,7 @@ impl ServerConfig {
         Ok(self)
     }
 
-    /// Reads the file with variables, if there is one, and replaces the variables.
+    /// Reads the file with environment variables, if the configuration names a file, and replaces all references to variables.
     ///
     /// # Errors
     /// The error names the first variable without a value, the environment variable whose name is not valid, or the file that cannot be read.
@@ -225,8 +225,8 @@ impl ServerConfig {
         Ok(resolved)
     }
 
-    /// Returns the ids of the inputs (`${input:id}`) without a default, in order and without repetitions. Ask the user for each, and pass the value to
-    /// [`Variables::with_input`].
+    /// Returns the ids of the inputs (`${input:id}`) without a default, in order and without repetitions. Ask the user for the
+    /// value of each input, and pass the value to [`Variables::with_input`].
     pub fn inputs(&self) -> Vec<&str> {
         let mut ids = Vec::new();
         for id in self.texts().into_iter().flat_map(variables::inputs) {
@@ -237,10 +237,10 @@ impl ServerConfig {
         ids
     }
 
-    /// Returns a SHA-256 that identifies the server. For a child process, it is the hash of the command, its arguments, its
+    /// Returns a SHA-256 hash that identifies the server. For a child process, it is the hash of the command, its arguments, its
     /// working directory and the names of its environment variables. Otherwise, it is the hash of the URL, the names of the
-    /// headers and the command that writes headers. Values of variables and headers are not included, because they are often secrets; an
-    /// [`Approval`](crate::Approval) covers them.
+    /// headers and the command that writes headers. The hash does not include values of variables and headers, because they are
+    /// often secrets. An [`Approval`](crate::Approval) includes these values.
     pub fn fingerprint(&self) -> String {
         match &self.launch {
             Launch::Stdio {
@@ -290,8 +290,9 @@ impl ServerConfig {
         }
     }
 
-    /// Returns the references to variables, with their values. References occur in the command, its arguments and folder, the URL
-    /// and the headers. The values can be secrets: a program that shows an error of the server must show the references instead.
+    /// Returns the references to variables, with their values. References occur in the command, its arguments, its folder, the
+    /// URL and the headers. The values can be secrets, so a program that shows an error of the server must show the references
+    /// instead.
     #[doc(hidden)]
     pub fn values(&self, variables: &Variables) -> Vec<(String, String)> {
         let mut shown = self.clone();
@@ -303,7 +304,7 @@ impl ServerConfig {
         texts.flat_map(|text| variables.values(text)).collect()
     }
 
-    /// Returns the texts in which variables are replaced.
+    /// Returns the texts in which references to variables are replaced.
     pub(crate) fn texts(&self) -> Vec<&str> {
         let mut file = None;
         let (first, args, values, last) = match &self.launch {
@@ -333,7 +334,8 @@ fn trust(http: HttpTransport, ca: &Path) -> Result<HttpTransport, TransportError
     client_tls(ca).map(|tls| http.tls(tls))
 }
 
-/// Reads the TLS settings of clients that trust the certificates in this PEM file, in addition to those of the operating system.
+/// Creates TLS settings for clients. The clients trust the certificates in this PEM file, in addition to the certificates of the
+/// operating system.
 ///
 /// # Errors
 /// The file cannot be read, is larger than 4 MiB, or has a certificate that cannot be used. The error names the file.
@@ -356,7 +358,7 @@ fn trust(_: HttpTransport, ca: &Path) -> Result<HttpTransport, TransportError> {
     )))
 }
 
-/// Returns the SHA-256 of texts and their lengths.
+/// Returns the SHA-256 hash of texts and of their lengths.
 pub(crate) fn hash<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
     let mut hash = Sha256::new();
     for part in parts {

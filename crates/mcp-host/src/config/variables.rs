@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use super::error::{ConfigError, ConfigErrorKind};
 
-/// The beginning of a value that is a reference to a secret.
+/// The beginning of a text that is a reference to a secret.
 pub(super) const SECRET: &str = "op://";
 
-/// The variables whose values are folders, or are the same for every user.
+/// The variables that do not contain secrets: their values are folders, or are the same for every user.
 const NO_SECRETS: [&str; 5] = ["$", "/", "pathSeparator", "workspaceFolder", "userHome"];
 
 type Lookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
@@ -19,8 +19,9 @@ type Lookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 /// The values of the variables in a configuration.
 ///
 /// `${NAME}` and `${env:NAME}` are environment variables. `${input:id}` is a value that the user enters. `${workspaceFolder}` and
-/// `${userHome}` are folders. `${pathSeparator}` and `${/}` are the separator of paths. `${$}` is a dollar sign. A default
-/// follows after `:-` or `| value:`. A variable without a value is an error of its server, never an empty text.
+/// `${userHome}` are folders. `${pathSeparator}` and `${/}` are the separator of paths. `${$}` is a dollar sign. A default value
+/// follows after `:-` or `| value:`. A variable without a value is an error of the server that uses it, and is never replaced
+/// with an empty text.
 #[derive(Clone)]
 #[must_use]
 pub struct Variables {
@@ -42,12 +43,12 @@ impl Default for Variables {
 }
 
 impl Variables {
-    /// Creates the values from the environment of this process only.
+    /// Creates variables with the environment of this process, and without other values.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Reads environment variables with `lookup` instead of from the environment of this process.
+    /// Reads environment variables with `lookup` instead of reading the environment of this process.
     pub fn with_env(
         mut self,
         lookup: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
@@ -68,8 +69,8 @@ impl Variables {
         self
     }
 
-    /// Sets the function that resolves references to secrets: values that begin with `op://`, and
-    /// `${kind:name}` with an unknown kind. It receives the whole reference without `${` and `}`.
+    /// Sets the function that resolves references to secrets. References to secrets are texts that begin with `op://`, and
+    /// `${kind:name}` with an unknown kind. The function receives the whole reference without `${` and `}`.
     pub fn with_secrets(
         mut self,
         lookup: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
@@ -78,7 +79,7 @@ impl Variables {
         self
     }
 
-    /// Replaces all variables of a text. Values are not expanded again.
+    /// Replaces all references to variables in a text. References in the values are not replaced.
     ///
     /// # Errors
     /// The error names the first variable without a value.
@@ -96,8 +97,8 @@ impl Variables {
         Ok(expanded)
     }
 
-    /// Returns the references of a text to environment variables, inputs and secrets, with their values. References without a value, or
-    /// whose value is the default in the text, are left out.
+    /// Returns the references in a text to environment variables, inputs and secrets, with their values. Leaves out references
+    /// without a value, and references whose value is the default in the text.
     pub(super) fn values(&self, text: &str) -> Vec<(String, String)> {
         if text.starts_with(SECRET) {
             let value = self.secret(text).ok();
@@ -167,11 +168,11 @@ impl Variables {
 /// A part of a value in a configuration.
 enum Part<'a> {
     Text(&'a str),
-    /// The text between `${` and `}`.
+    /// The text of a reference, between `${` and `}`.
     Reference(&'a str),
 }
 
-/// Splits a text, which does not begin with `op://`, into plain text and references.
+/// Splits a text into plain text and references. The text must not begin with `op://`.
 fn parts(text: &str) -> Vec<Part<'_>> {
     let (mut parts, mut rest) = (Vec::new(), text);
     while let Some(start) = rest.find("${") {
@@ -186,7 +187,7 @@ fn parts(text: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// Returns the name of the variable, including its kind such as `env:`, and the default.
+/// Returns the name of the variable in a reference, including its kind (such as `env:`), and the default.
 fn variable_of(reference: &str) -> (&str, Option<&str>) {
     let (variable, default) = match reference.split_once('|') {
         Some((variable, default)) => (variable, default.trim().strip_prefix("value:")),
@@ -198,7 +199,7 @@ fn variable_of(reference: &str) -> (&str, Option<&str>) {
     (variable.trim(), default)
 }
 
-/// Returns the references of a text, without their defaults: `${NAME}` or `op://..`.
+/// Returns the references in a text without their defaults, as `${NAME}` or `op://..`.
 pub(crate) fn references(text: &str) -> Vec<String> {
     if text.starts_with(SECRET) {
         return vec![text.to_owned()];
@@ -210,7 +211,7 @@ pub(crate) fn references(text: &str) -> Vec<String> {
     parts(text).into_iter().filter_map(reference).collect()
 }
 
-/// Returns the ids of the inputs in a text that have no default.
+/// Returns the ids of the inputs in a text for which the text has no default.
 pub(super) fn inputs(text: &str) -> impl Iterator<Item = &str> {
     parts(text).into_iter().filter_map(|part| match part {
         Part::Reference(reference) => match variable_of(reference) {
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_are_replaced_once() {
+    fn references_in_values_of_variables_are_not_replaced() {
         for (text, expected) in [
             ("a ${KEY} b", "a k${KEY} b"),
             ("${env:KEY}${input:id}", "k${KEY}7"),

@@ -19,27 +19,28 @@ pub struct ApprovalKey {
     pub server: String,
     /// The kind of action.
     pub kind: ActionKind,
-    /// The name that the server gives the tool or prompt, or the URI of the resource; empty for other kinds.
+    /// The name that the server gives the tool or prompt, or the URI of the resource. Empty for other kinds of actions.
     pub name: String,
 }
 
-/// The approved version of a tool, prompt, skill, server or request. A changed tool definition or server configuration needs a new approval.
+/// The approved version of a tool, prompt, skill, server or request. If the tool definition or the server configuration changes,
+/// a new approval is needed.
 ///
 /// Each approval has a separate random key, so two approvals of the same server have different fingerprints. Without the key, the
-/// hash reveals no values of variables and headers. The fingerprint contains the key, so a store must be readable only by its
-/// owner.
+/// hash reveals no values of variables and headers. The fingerprint contains the key, so only the owner must be able to read a
+/// store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Approval {
-    /// The SHA-256 of the approved item. For [`CallTool`](ActionKind::CallTool), it is the hash of the tool definition
+    /// The SHA-256 hash of the approved item. For [`CallTool`](ActionKind::CallTool), it is the hash of the tool definition
     /// ([`tool_hash`](mcp_client::tool_hash)); for [`Prompt`](ActionKind::Prompt), of the definition; for
-    /// [`Resource`](ActionKind::Resource), of the URI; for [`Skill`](ActionKind::Skill), of its list of files. For [`Connect`](ActionKind::Connect), it is the fingerprint of the server.
-    /// Otherwise, it is empty.
+    /// [`Resource`](ActionKind::Resource), of the URI; for [`Skill`](ActionKind::Skill), of its list of files. For
+    /// [`Connect`](ActionKind::Connect), it is the fingerprint of the server. Otherwise, it is empty.
     pub definition: String,
-    /// A random key, `:`, and a SHA-256 of the key and the server. The server is the path of the program, its arguments, its
-    /// working directory and its variables with their values, or the URL and the headers. If a variable or header refers to a
-    /// variable of the host, the reference is hashed, not the value. Empty for a server with a
-    /// [connector](crate::HostBuilder::connector).
+    /// A random key, `:`, and a SHA-256 hash of the key and the server. For a program, the hash includes the path of the program,
+    /// its arguments, its working directory, and its variables with their values. For a URL, it includes the URL and the headers.
+    /// If a variable or header refers to a variable of the host, the reference is hashed, not the value. The fingerprint is empty
+    /// for a server with a [connector](crate::HostBuilder::connector).
     pub fingerprint: String,
 }
 
@@ -56,7 +57,7 @@ impl Approval {
         })
     }
 
-    /// Returns whether this approval is for a definition and a plan.
+    /// Returns whether this approval was given for the definition and the server in `plan`.
     pub(super) fn covers(&self, definition: &str, plan: Option<&LaunchPlan>) -> bool {
         let is_same_server = match plan {
             Some(plan) => plan.has_fingerprint(&self.fingerprint),
@@ -67,12 +68,12 @@ impl Approval {
 }
 
 /// Storage for decisions with [`Decision::AllowAlways`](super::Decision::AllowAlways). A program that can write to this storage
-/// can allow actions, so the storage must be protected. The methods are called on a thread for blocking work.
+/// can allow actions, so the storage must be protected. The host calls the methods on a thread for blocking work.
 pub trait ApprovalStore: Send + Sync + 'static {
     /// Returns the approval.
     ///
     /// # Errors
-    /// The storage cannot be read. The action then counts as not approved.
+    /// The storage cannot be read. The host then treats the action as not approved.
     fn load(&self, key: &ApprovalKey) -> io::Result<Option<Approval>>;
 
     /// Replaces the approval.
@@ -88,16 +89,16 @@ pub trait ApprovalStore: Send + Sync + 'static {
     fn remove(&self, key: &ApprovalKey) -> io::Result<()>;
 }
 
-/// Maximum size of the file.
+/// Maximum size of a file with approvals, in bytes.
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// Approvals in a JSON file. On Unix, the file is created with mode 0600, and if other users can write the file, reading it
-/// fails. Several processes can share the file; if they write at the same time, one approval may be lost, and the user is asked
+/// Approvals in a JSON file. On Unix, the file is created with mode 0600. Reading it fails if other users can write to it.
+/// Several processes can share the file. If two processes write at the same time, one approval may be lost, and the user is asked
 /// again.
 #[derive(Debug)]
 pub struct ApprovalFile {
     path: PathBuf,
-    /// Held while the file is replaced.
+    /// A lock that is held while the file is replaced.
     writing: Mutex<()>,
 }
 
@@ -117,7 +118,7 @@ struct Entry {
 }
 
 impl ApprovalFile {
-    /// Creates a store in this file. The file and its folder are created with the first approval.
+    /// Creates a store in this file. The file and its folder are created when the first approval is saved.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),
@@ -186,7 +187,7 @@ fn invalid(path: &Path, detail: impl std::fmt::Display) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, message)
 }
 
-/// Opens a file. If this creates the file, only its owner can read it.
+/// Opens a file. If the file does not exist, creates a file that only its owner can read.
 pub(super) fn private_file(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn each_approval_is_replaced_and_removed_alone() {
+    fn replacing_or_removing_an_approval_keeps_other_approvals() {
         let folder = std::env::temp_dir().join(format!("mcp-approvals-{}", std::process::id()));
         let path = folder.join("approvals.json");
         let file = ApprovalFile::new(&path);

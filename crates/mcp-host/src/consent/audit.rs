@@ -1,4 +1,4 @@
-//! The audit log: every decision and every call as a line of JSON.
+//! The audit log: each decision and each call is a line of JSON.
 
 use std::fmt;
 use std::fs::OpenOptions;
@@ -17,16 +17,17 @@ use super::redact::SecretNames;
 ///
 /// Every line has `time` (ms since 1970), `event` and `server`.
 ///
-/// A `decision` has `kind`, `name`, `sha256` of the definition, `arguments`, `isAllowed` and `by`. The values of `by` are: `rule`
-/// or `default` (policy), `untilExit` (earlier decision in this process), `stored` ([`ApprovalStore`](crate::ApprovalStore)),
-/// `person`, `noPerson` (consent needed, but no handler is set), `limit`, `isolation` (context of other servers) and
-/// `untrustedSource` ([`HostBuilder::track_untrusted_results`](crate::HostBuilder::track_untrusted_results)). For sampling and
-/// elicitation, the line has a hash of the request instead of its text. It also has a `reason` if the request was denied without
-/// asking the user.
+/// The event `decision` has `kind`, `name`, `sha256` of the definition, `arguments`, `isAllowed` and `by`. The values of `by`
+/// are: `rule` or `default` (policy), `untilExit` (earlier decision in this process), `stored`
+/// ([`ApprovalStore`](crate::ApprovalStore)), `person`, `noPerson` (consent needed, but no handler is set), `limit`, `isolation`
+/// (context of other servers) and `untrustedSource`
+/// ([`HostBuilder::track_untrusted_results`](crate::HostBuilder::track_untrusted_results)). For sampling and elicitation, the
+/// line has a hash of the request instead of its text. It also has a `reason` if the request was denied without asking the user.
 ///
 /// For a resource, `name` is the URI without its query and fragment, and `sha256` is the hash of the whole URI.
 ///
-/// A `result` has `kind` (`callTool`, `prompt` or `resource`), `name`, `outcome` (`ok`, `toolError` or `failed`) and `elapsed` in ms.
+/// The event `result` has `kind` (`callTool`, `prompt` or `resource`), `name`, `outcome` (`ok`, `toolError` or `failed`) and
+/// `elapsed` in ms.
 ///
 /// The log replaces secrets in arguments by `[redacted]`. A value is a secret if its schema has `format: password`,
 /// `x-secret: true` or `writeOnly: true`, or if its name contains `password`, `secret`, `token`, `apikey` or similar. The log
@@ -37,7 +38,7 @@ pub struct AuditLog {
 }
 
 impl AuditLog {
-    /// Creates a log. Every line is one `write_all` and a `flush`, on the thread of the caller.
+    /// Creates a log. For each line, calls `write_all` and `flush` once, on the thread of the caller.
     pub fn new(writer: impl Write + Send + 'static) -> Self {
         Self {
             writer: Mutex::new(Box::new(writer)),
@@ -45,7 +46,7 @@ impl AuditLog {
         }
     }
 
-    /// Creates a log that appends to a file. On Unix, only its owner can read a file that this creates.
+    /// Creates a log that appends to a file. If the file does not exist, it is created. On Unix, only its owner can then read it.
     ///
     /// # Errors
     /// The file cannot be opened.
@@ -55,8 +56,8 @@ impl AuditLog {
         Ok(Self::new(file))
     }
 
-    /// Adds a text that marks secrets: if the name of a member contains this text, its value is a secret. Case, `_` and `-` are
-    /// ignored.
+    /// Adds a text that marks secrets. If the name of a member contains this text, the value of the member is a secret. Case, `_`
+    /// and `-` are ignored.
     #[must_use]
     pub fn with_secret_name(mut self, name: &str) -> Self {
         self.names.add(name);
@@ -67,7 +68,7 @@ impl AuditLog {
         self.names.redact(arguments, schema)
     }
 
-    /// Writes a line.
+    /// Writes a line to the log.
     pub(super) fn write(&self, event: &str, server: &str, details: Value) -> io::Result<()> {
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)

@@ -1,7 +1,7 @@
-//! Environment variables with which a configuration chooses the code that runs: programs, libraries, options and settings files.
+//! Environment variables that decide which code runs: programs, libraries, options and settings files.
 //!
-//! A consent request shows their values. The list cannot be complete, so changed values of all other variables need a new
-//! approval, too.
+//! A consent request shows the values of these variables. The list of these variables cannot be complete, so a changed value of
+//! any other variable also needs a new approval.
 
 use super::redact::SecretNames;
 
@@ -153,7 +153,7 @@ const PREFIXES: &[&str] = &[
     "BASH_FUNC_",
 ];
 
-/// Suffixes of names of variables that contain programs, files, folders and addresses, in upper case.
+/// Suffixes of names of variables, in upper case. The variables contain programs, files, folders and addresses.
 const SUFFIXES: &[&str] = &[
     "_PATH",
     "_PATHS",
@@ -184,8 +184,8 @@ const SUFFIXES: &[&str] = &[
     "_ENDPOINT_URL",
 ];
 
-/// Returns whether a variable with this name chooses code. Returns `false` for variables that contain tokens of these programs,
-/// because their values must not be shown.
+/// Returns whether a variable with this name decides which code runs. Returns `false` for variables that contain tokens for
+/// programs, because their values must not be shown.
 pub(super) fn chooses_code(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     let is_listed =
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn variables_of_loaders_interpreters_and_package_managers_choose_code() {
+    fn variables_of_loaders_and_interpreters_decide_which_code_runs() {
         for name in [
             "PATH",
             "Path",

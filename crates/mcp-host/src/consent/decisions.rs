@@ -1,4 +1,4 @@
-//! Decisions that stay valid: until the host ends, or in a store.
+//! Decisions that stay valid until the host ends, or that are stored.
 
 use std::collections::HashMap;
 use std::io;
@@ -9,7 +9,7 @@ use mcp_protocol::lock;
 use super::Decision;
 use super::approvals::{Approval, ApprovalKey, ApprovalStore};
 
-/// The decisions of one host.
+/// The decisions that stay valid, for one host.
 #[derive(Default)]
 pub(crate) struct Decisions {
     pub(crate) store: Option<Arc<dyn ApprovalStore>>,
@@ -17,12 +17,12 @@ pub(crate) struct Decisions {
 }
 
 impl Decisions {
-    /// Returns a decision of this process.
+    /// Returns a decision that was made in this process.
     pub(super) fn until_exit(&self, key: &ApprovalKey) -> Option<Approval> {
         self.lock().get(key).cloned()
     }
 
-    /// Returns a decision from the store. Logs a failure.
+    /// Returns a decision from the store. Logs an error of the store.
     pub(super) async fn stored(&self, key: &ApprovalKey) -> Option<Approval> {
         let (store, key) = (self.store.clone()?, key.clone());
         let loaded = tokio::task::spawn_blocking(move || store.load(&key)).await;
@@ -35,7 +35,7 @@ impl Decisions {
             })
     }
 
-    /// Keeps an approval for the time that the decision allows.
+    /// Keeps an approval for as long as the decision says.
     pub(super) async fn keep(&self, decision: Decision, key: ApprovalKey, approval: Approval) {
         if decision == Decision::AllowAlways {
             self.save(&key, &approval).await;

@@ -1,4 +1,4 @@
-//! The untrusted servers whose results the conversation contains.
+//! The untrusted servers whose results are in the conversation.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -19,7 +19,7 @@ impl UntrustedSources {
         self.lock().clear();
     }
 
-    /// Returns the servers other than this one.
+    /// Returns all servers except this server.
     pub(crate) fn except(&self, server: &str) -> Vec<String> {
         let labels = self.lock();
         labels
@@ -34,7 +34,8 @@ impl UntrustedSources {
     }
 }
 
-/// Returns whether a tool may be destructive. Only a trusted server can deny this with annotations.
+/// Returns whether a tool may be destructive. If the tool's annotations say that it is not destructive, they count only if the
+/// server is trusted.
 pub(crate) fn may_be_destructive(tool: &Tool, is_trusted: bool) -> bool {
     let annotations = tool.annotations.as_ref().filter(|_| is_trusted);
     !annotations.is_some_and(|annotations| {

@@ -1,4 +1,4 @@
-//! Decisions: first by rules, then by earlier decisions, then by the user.
+//! Decides about actions: first by rules, then by earlier decisions, and then by asking the user.
 
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -25,7 +25,7 @@ use crate::text::plain_url;
 
 type Ask = Box<dyn Fn(ConsentRequest) -> BoxFuture<'static, Decision> + Send + Sync>;
 
-/// The rules, answers and log of one host.
+/// The rules, decisions and audit log of one host.
 #[derive(Default)]
 pub(crate) struct Gate {
     pub(crate) policy: Policy,
@@ -45,18 +45,19 @@ impl Gate {
     }
 }
 
-/// The gate of one server.
+/// Decides about the actions of one server.
 pub(crate) struct ServerGate {
     gate: Arc<Gate>,
     server: String,
     is_trusted: bool,
-    /// Whether a file of the opened folder has named the server, and the application does not trust the folder.
+    /// Whether the server is named in a file of the opened folder, and the application does not trust the folder.
     is_project: bool,
-    /// The plan from the configuration; `None` if the application has set a connector.
+    /// The plan from the configuration; `None` if the application has set a connector for the server.
     configured: Option<Arc<LaunchPlan>>,
-    /// The plan with absolute paths, as the last consent request to connect showed it.
+    /// The plan with absolute paths, as the last consent request for a connection has shown it.
     located: Mutex<Option<Arc<LaunchPlan>>>,
-    /// A lock that is held while the user decides about this server, so that the decision also applies to requests that wait.
+    /// A lock that is held while the user decides about this server. The decision then also applies to requests that wait for the
+    /// lock.
     consent: AsyncMutex<()>,
 }
 
@@ -70,17 +71,17 @@ pub(crate) enum Basis {
     Stored,
     Person,
     NoPerson,
-    /// A limit on the requests of servers.
+    /// The server has reached a limit of requests.
     Limit,
-    /// The request needs the context of other servers, from which servers are isolated.
+    /// The request needs the context of other servers, but servers are isolated from each other.
     Isolation,
-    /// The conversation contains results of untrusted servers, and no consent handler is set.
+    /// The conversation contains results of untrusted servers, and the application has set no consent handler.
     UntrustedSource,
 }
 
 const DENIED_BY_RULE: &str = "a rule of the policy denies it";
 
-/// An action to decide about.
+/// An action that needs a decision.
 struct Pending<'a> {
     kind: ActionKind,
     name: &'a str,
@@ -88,7 +89,7 @@ struct Pending<'a> {
     /// Whether the action can have effects, or send data of the conversation to the server.
     can_leak: bool,
     definition: String,
-    /// For the audit log, without secrets.
+    /// Details for the audit log, without secrets.
     details: Value,
 }
 
@@ -116,7 +117,7 @@ impl ServerGate {
         located.clone().or_else(|| self.configured.clone())
     }
 
-    /// Creates the transport of the plan.
+    /// Creates the transport for the server of the plan.
     pub(crate) fn transport(
         &self,
         stderr: &StderrLog,
@@ -127,8 +128,8 @@ impl ServerGate {
         }
     }
 
-    /// Records that the conversation contains text of this server, unless it is trusted. Must be called before a model receives
-    /// the text.
+    /// Records that the conversation contains text from this server, unless the server is trusted. Must be called before a model
+    /// receives the text.
     pub(crate) fn mark_untrusted(&self) {
         if let (false, Some(labels)) = (self.is_trusted, &self.gate.labels) {
             labels.add(&self.server);
@@ -143,7 +144,7 @@ impl ServerGate {
         self.is_trusted
     }
 
-    /// Decides about a request of the server. `details` are for the audit log.
+    /// Decides about a request of the server. `details` is written to the audit log.
     ///
     /// # Errors
     /// The reason, if the request is denied.
@@ -169,7 +170,7 @@ impl ServerGate {
         self.gate.policy.effect(self.action(kind, None)).0 == Effect::Deny
     }
 
-    /// Writes a decision about a request of the server.
+    /// Writes a decision about a request of the server to the audit log.
     ///
     /// # Errors
     /// The line cannot be written. The caller must then deny the request.
@@ -190,7 +191,7 @@ impl ServerGate {
         }
     }
 
-    /// Writes that a request of the server was denied without asking the user.
+    /// Writes to the audit log that a request of the server was denied without asking the user.
     pub(crate) fn refuse(&self, kind: ActionKind, basis: Basis, details: Value) {
         if let Err(error) = self.record(kind, false, basis, details) {
             tracing::warn!(server = self.server, %kind, error, "a denial is missing in the audit log");
@@ -296,7 +297,7 @@ impl ServerGate {
         }
     }
 
-    /// Decides about a skill. An approval is for the content of all its files.
+    /// Decides about a skill. An approval is valid for the content of all files of the skill.
     async fn read_skill(&self, entry: &Arc<SkillEntry>, path: Option<&str>) -> Result<(), String> {
         let Some(definition) = entry.fingerprint() else {
             return Err("the server generates its files, so they cannot be verified".to_owned());
@@ -346,7 +347,7 @@ impl ServerGate {
         self.decide(pending, describe, || {}).await
     }
 
-    /// Writes the outcome of an action. If the log cannot be written, later actions are denied.
+    /// Writes the outcome of an action to the audit log. If the log cannot be written, later actions are denied.
     fn write_result(&self, kind: ActionKind, name: &str, outcome: &str, started: Instant) {
         let elapsed = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let details = json!({ "kind": kind, "name": name, "outcome": outcome, "elapsed": elapsed });

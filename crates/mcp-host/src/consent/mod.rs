@@ -1,4 +1,4 @@
-//! Consent: the requests that the host shows to the user before it acts for a server, and the user's decisions.
+//! Consent: what the host shows to the user before it acts for a server, and the decisions of the user.
 
 mod approvals;
 mod audit;
@@ -39,8 +39,8 @@ pub trait Consent: Send + Sync + 'static {
     /// requests about different servers at the same time.
     ///
     /// # Cancel safety
-    /// The host drops the future when the decision is no longer needed, for example because the caller dropped its call. Then
-    /// remove the request from the display.
+    /// The host drops the future when the decision is no longer needed, for example because the caller dropped its call. In this
+    /// case, remove the request from the display.
     fn ask(&self, request: ConsentRequest) -> impl Future<Output = Decision> + Send;
 }
 
@@ -60,12 +60,12 @@ where
 pub enum Decision {
     /// The action is denied.
     Deny,
-    /// The action is allowed once. An allowed connection can be opened again without a new decision, until the application stops
-    /// or restarts the server.
+    /// The action is allowed once. If the action is a connection, it can be opened again without a new decision, until the
+    /// application stops or restarts the server.
     AllowOnce,
-    /// The action is allowed until the host ends or the definition changes.
+    /// The action is allowed until the host ends or the definition of the item changes.
     AllowUntilExit,
-    /// The action is allowed until the definition changes, also for later hosts with the same
-    /// [`ApprovalStore`]. Without a store, this is the same as [`AllowUntilExit`](Self::AllowUntilExit).
+    /// The action is allowed until the definition of the item changes, even after the host has ended and another host uses the
+    /// same [`ApprovalStore`]. Without a store, this is the same as [`AllowUntilExit`](Self::AllowUntilExit).
     AllowAlways,
 }

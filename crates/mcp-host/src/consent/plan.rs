@@ -1,4 +1,4 @@
-//! The launch plan of one server: consent requests show it, and approvals identify it.
+//! The launch plan of one server. Consent requests show the plan, and approvals identify it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,10 +14,10 @@ use crate::config::{
 /// Length of the key of an approval, in bytes.
 const KEY_BYTES: usize = 16;
 
-/// The configuration of one server: as it is written, and as it is started.
+/// The configuration of one server: as it is written in the file, and as the server is started.
 #[derive(Debug, Clone)]
 pub struct LaunchPlan {
-    /// The configuration with references to variables.
+    /// The configuration from the file, with references to variables.
     written: ServerConfig,
     /// The configuration with the values of variables and, after [`locate`](Self::locate), with absolute paths.
     started: ServerConfig,
@@ -26,11 +26,11 @@ pub struct LaunchPlan {
 }
 
 impl LaunchPlan {
-    /// Creates the plan: reads the file with variables, if the configuration names one, and replaces the variables of a
-    /// configuration.
+    /// Creates the plan: reads the file with environment variables, if the configuration names a file, and replaces the
+    /// references to variables.
     ///
     /// # Errors
-    /// A variable has no value; the error names it.
+    /// A variable has no value. The error names the variable.
     pub fn new(
         written: ServerConfig,
         is_project: bool,
@@ -45,8 +45,8 @@ impl LaunchPlan {
         })
     }
 
-    /// Returns the plan with the absolute paths of the program and of its working directory. A server of the opened folder
-    /// always gets a working directory, because an approval is for one folder. Reads the file system.
+    /// Returns the plan with the absolute paths of the program and its working directory. A server of the opened folder always
+    /// gets a working directory, because its approval is valid only for one folder. Reads the file system.
     ///
     /// # Errors
     /// The program was not found, or a path is not UTF-8.
@@ -71,8 +71,8 @@ impl LaunchPlan {
         &self.started
     }
 
-    /// Returns the key of a cached tool list. For a server of the opened folder, the key includes the folder. A server of the
-    /// user or of another folder can have the same name, and must not share the list.
+    /// Returns the key of a cached tool list. For a server of the opened folder, the key includes the folder, because a server of
+    /// the user or of another folder can have the same name. These servers must not share the list.
     pub(crate) fn cache_key(&self) -> String {
         let folder = match self.is_project {
             true => std::env::current_dir().unwrap_or_default(),
@@ -81,8 +81,8 @@ impl LaunchPlan {
         format!("{}{}", self.written.fingerprint(), folder.display())
     }
 
-    /// Returns the consent request for the connection to this server, with the name `server`. The server is not marked as
-    /// trusted.
+    /// Returns the consent request for a connection to this server. `server` is the name of the server. The request does not mark
+    /// the server as trusted.
     pub fn request(&self, server: &str) -> ConsentRequest {
         ConsentRequest {
             server: server.to_owned(),
@@ -93,7 +93,7 @@ impl LaunchPlan {
         }
     }
 
-    /// Returns the references whose values the server receives, without repetitions.
+    /// Returns the references to variables whose values the server receives, without repetitions.
     pub(super) fn references(&self) -> Vec<String> {
         let mut found = Vec::new();
         for reference in self.written.texts().into_iter().flat_map(references) {
@@ -104,7 +104,7 @@ impl LaunchPlan {
         found
     }
 
-    /// Returns the variables that choose code, with their values.
+    /// Returns the variables that decide which code runs, with their values.
     pub fn code_variables(&self) -> BTreeMap<String, String> {
         let Launch::Stdio { env, .. } = &self.started.launch else {
             return BTreeMap::new();
@@ -121,15 +121,15 @@ impl LaunchPlan {
         Some(self.fingerprint(&HEXLOWER.encode(&key)))
     }
 
-    /// Returns whether a fingerprint matches this plan.
+    /// Returns whether a fingerprint was created from this plan.
     pub(super) fn has_fingerprint(&self, fingerprint: &str) -> bool {
         let key = fingerprint.split_once(':').map(|(key, _)| key);
         key.is_some_and(|key| self.fingerprint(key) == fingerprint)
     }
 
-    /// Returns the key, `:`, and the hash of the plan with this key. The hash covers the values of variables and headers before
-    /// references are replaced, so that a new token of the host needs no new approval. For variables that choose code, the values
-    /// of their references are hashed, too.
+    /// Returns `key`, `:`, and the hash of the plan with this key. The hash includes the values of variables and headers before
+    /// references are replaced, so that a new token of the host does not need a new approval. For variables that decide which
+    /// code runs, the hash also includes the values of the references.
     pub fn fingerprint(&self, key: &str) -> String {
         let mut parts = vec![key];
         let count;
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn approvals_and_cached_tools_of_a_server_of_the_folder_are_for_this_folder() {
+    fn approvals_and_cached_tools_of_a_project_server_are_valid_for_one_folder() {
         let here = std::env::current_dir().unwrap().display().to_string();
         let command = std::env::current_exe().unwrap().display().to_string();
         let config = ServerConfig::stdio(command, [""; 0]);
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_have_the_command_and_the_url_as_they_are_written() {
+    fn errors_show_the_command_and_the_url_before_variables_are_replaced() {
         let variables = Variables::new().with_env(|_| Some("Hunter2secret".to_owned()));
         for written in [
             ServerConfig::stdio("/nowhere/${KEY}", [""]),
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_with_a_relative_path_is_not_found_in_a_named_folder() {
+    fn the_error_for_a_missing_relative_program_names_the_searched_folder() {
         let here = std::env::current_dir().unwrap().display().to_string();
         for (cwd, folder) in [(None, &*here), (Some("/"), "\"cwd\", \"/\"")] {
             let mut config = ServerConfig::stdio("./no-such-server", [""; 0]);

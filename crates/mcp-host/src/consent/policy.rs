@@ -1,4 +1,4 @@
-//! Rules that decide before the user is asked.
+//! Rules that decide about actions before the user is asked.
 
 use mcp_client::types::{Tool, ToolAnnotations};
 use serde::Deserialize;
@@ -7,9 +7,9 @@ use super::ActionKind;
 use crate::config::{ConfigError, ConfigErrorKind};
 use crate::type_names::without_type_names;
 
-/// Rules that allow or deny actions before a person is asked. The first rule that matches decides.
-/// If no rule matches, these actions are allowed, and the user is asked about all others: prompts and resources of all servers, and skills
-/// and calls of read-only tools of [trusted](crate::HostBuilder::trust) servers.
+/// Rules that allow or deny actions before a person is asked. The first rule that matches decides. If no rule matches, four kinds
+/// of actions are allowed: prompts and resources of all servers, and skills and calls of read-only tools of
+/// [trusted](crate::HostBuilder::trust) servers. The user is asked about all other actions.
 ///
 /// ```
 /// # use mcp_host::Policy;
@@ -25,7 +25,7 @@ pub struct Policy {
     rules: Vec<PolicyRule>,
 }
 
-/// A rule of a [`Policy`]. Absent members match everything.
+/// A rule of a [`Policy`]. A member that is absent matches everything.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -42,8 +42,8 @@ pub struct PolicyRule {
     /// Values that annotations of the tool must have. Missing annotations have the defaults of the specification.
     ///
     /// Annotations cannot allow a call of a server that is not [trusted](crate::HostBuilder::trust). For such a server, an
-    /// `allow` rule with annotations does not match. An `ask` rule matches, whatever the annotations are. A `deny` rule denies
-    /// the call if the annotations match; otherwise, the user is asked.
+    /// `allow` rule with annotations does not match. An `ask` rule matches regardless of the annotations. A `deny` rule denies
+    /// the call if the annotations match. If they do not match, the user is asked.
     pub annotations: Option<ToolAnnotations>,
     /// The effect of the rule on a matching action.
     pub effect: Effect,
@@ -56,13 +56,13 @@ pub struct PolicyRule {
 pub enum Effect {
     /// The action is allowed without asking the user.
     Allow,
-    /// The user is asked, unless an earlier decision covers the action.
+    /// The user is asked, unless an earlier decision applies to the action.
     Ask,
     /// The action is denied.
     Deny,
 }
 
-/// The properties of an action that rules use.
+/// The properties of an action that are compared with rules.
 #[derive(Clone, Copy)]
 pub(super) struct Action<'a> {
     pub(super) kind: ActionKind,
@@ -78,7 +78,7 @@ fn call_tool() -> ActionKind {
 }
 
 impl PolicyRule {
-    /// Creates a rule for the calls of all tools.
+    /// Creates a rule for calls of all tools. Its effect is `effect`.
     pub fn new(effect: Effect) -> Self {
         Self {
             kind: call_tool(),
@@ -154,8 +154,8 @@ impl Policy {
     /// Reads a JSON array of rules.
     ///
     /// # Errors
-    /// The text is not JSON, a rule has an unknown member or value, or a rule for another kind than
-    /// `callTool` has a tool or annotations.
+    /// The text is not JSON, a rule has an unknown member or value, or a rule has a tool or annotations although its kind is not
+    /// `callTool`.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         let invalid = |detail: String| {
             ConfigError::new(ConfigErrorKind::Policy, format!("invalid policy: {detail}"))
@@ -181,7 +181,7 @@ impl Policy {
         self
     }
 
-    /// Returns the effect, and whether a rule decided.
+    /// Returns the effect of the policy on an action, and whether a rule decided.
     pub(super) fn effect(&self, action: Action<'_>) -> (Effect, bool) {
         if let Some(effect) = self.rules.iter().find_map(|rule| rule.effect(action)) {
             return (effect, true);
@@ -198,7 +198,7 @@ impl Policy {
     }
 }
 
-/// Returns whether a tool has all these annotations, with the defaults of the specification.
+/// Returns whether a tool has all these annotations. Missing annotations of the tool have the defaults of the specification.
 fn has_annotations(tool: Option<&Tool>, wanted: &ToolAnnotations) -> bool {
     let Some(tool) = tool else { return false };
     let claims = tool.annotations.clone().unwrap_or_default();
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn the_annotations_of_untrusted_servers_are_not_believed() {
+    fn annotations_of_untrusted_servers_cannot_allow_calls() {
         let read_only = ToolAnnotations::default().with_read_only_hint(true);
         let nothing = ToolAnnotations::default();
         assert_eq!(

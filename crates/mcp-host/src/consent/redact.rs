@@ -1,20 +1,21 @@
-//! Secrets in arguments, found by schema and by name.
+//! Finds secrets in arguments by their schemas and names.
 
 use serde_json::{Map, Value};
 
 /// The text that replaces a secret.
 const REDACTED: &str = "[redacted]";
 
-/// Maximum depth. Deeper values are replaced as a whole.
+/// Maximum depth of arguments. Deeper values are replaced as a whole.
 const MAX_DEPTH: usize = 64;
 
-/// Maximum number of schemas that apply to one value. If there are more, the value is replaced.
+/// Maximum number of schemas that apply to one value. If more schemas apply, the value is replaced.
 const MAX_SCHEMAS: usize = 256;
 
 /// The keywords that refer to another schema.
 const REFERENCES: &[&str] = &["$ref", "$dynamicRef", "$recursiveRef"];
 
-/// Texts that mark a member as a secret: its name contains the text after `_` and `-` are removed from the name.
+/// Texts that mark secrets. A member is a secret if its name contains one of these texts, after `_` and `-` are removed from the
+/// name.
 const SECRET_NAMES: &[&str] = &[
     "password",
     "passwd",
@@ -29,7 +30,7 @@ const SECRET_NAMES: &[&str] = &[
     "credential",
 ];
 
-/// Names of members that are secrets, in addition to the usual ones.
+/// Texts in names of members that mark secrets, in addition to the default texts.
 #[derive(Debug, Default)]
 pub(super) struct SecretNames(Vec<String>);
 
@@ -45,8 +46,8 @@ impl SecretNames {
             .any(|secret| name.contains(secret))
     }
 
-    /// Returns the arguments without the values whose schema has `format: password`, `x-secret: true` or `writeOnly: true`, or
-    /// whose name marks a secret.
+    /// Replaces secrets in arguments. A value is a secret if its schema has `format: password`, `x-secret: true` or
+    /// `writeOnly: true`, or if its name marks a secret.
     pub(super) fn redact(&self, arguments: &Value, schema: &Map<String, Value>) -> Value {
         let root = Value::Object(schema.clone());
         Redaction {
@@ -96,8 +97,8 @@ impl<'a> Redaction<'a> {
         }
     }
 
-    /// Adds a schema and all schemas that apply to the same value. Returns `false` if some schemas cannot be found: there are too
-    /// many, or a reference is not a JSON pointer within the schema.
+    /// Adds a schema and all schemas that apply to the same value. Returns `false` if there are too many schemas, or if a
+    /// reference is not a JSON pointer within the schema.
     fn expand(&self, schema: &'a Value, all: &mut Vec<&'a Value>) -> bool {
         if all.iter().any(|known| std::ptr::eq(*known, schema)) {
             return true;
@@ -137,8 +138,8 @@ fn is_secret(schema: &Value) -> bool {
     is_password || is_true("x-secret") || is_true("writeOnly")
 }
 
-/// Returns the schemas of a member. The schemas of all patterns apply, whether or not the name matches: it is safer to redact too
-/// much than too little. The schemas of additional members apply only if no schema has this name.
+/// Returns the schemas of a member. Includes the schemas of all patterns, even if the name does not match: it is safer to redact
+/// too much than too little. Includes the schemas of additional members only if no other schema is for this name.
 fn members_of<'a>(schemas: &[&'a Value], name: &str) -> Vec<&'a Value> {
     let mut found = Vec::new();
     for schema in schemas {

@@ -14,8 +14,8 @@ use super::plan::LaunchPlan;
 use crate::config::{Launch, ServerConfig};
 use crate::text::{one_line, printable, quote_lines, quoted};
 
-/// An action that needs the user's consent. [`fmt::Display`] is its text for a terminal. Control characters and invisible
-/// characters in it are escaped.
+/// An action that needs the user's consent. [`fmt::Display`] writes the request as text for a terminal, with control characters
+/// and invisible characters escaped.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ConsentRequest {
@@ -23,8 +23,8 @@ pub struct ConsentRequest {
     pub server: String,
     /// Whether the application [trusts](crate::HostBuilder::trust) the server.
     pub is_trusted: bool,
-    /// Whether the server is from a file of the opened folder ([`Config::into_project`](crate::Config::into_project)), which another person
-    /// may have written.
+    /// Whether the server is from a file of the opened folder ([`Config::into_project`](crate::Config::into_project)). Another
+    /// person may have written this file.
     pub is_project: bool,
     /// The action.
     pub action: ConsentAction,
@@ -41,19 +41,19 @@ pub enum ConsentAction {
     /// The host starts a program or connects to a URL.
     #[non_exhaustive]
     Connect {
-        /// The configuration as it is started: the command is the absolute path of the program, and variables have their values, which
-        /// can be secrets.
+        /// The configuration with which the server is started: the command is the absolute path of the program, and variables
+        /// have their values, which can be secrets.
         config: Box<ServerConfig>,
-        /// The unabridged command line, quoted as for a POSIX shell, or the URL. Line ends are escaped. A URL can have a
-        /// shell command that writes headers ([`HeadersHelper`](crate::HeadersHelper)) in `config`: show it, too.
+        /// The unabridged command line, quoted as for a POSIX shell, or the URL. Line ends are escaped. For a URL, `config` can
+        /// have a shell command that writes headers ([`HeadersHelper`](crate::HeadersHelper)). Show this command to the user too.
         command_line: String,
         /// The absolute path of the program that is started; `None` for a URL.
         executable: Option<PathBuf>,
-        /// The variables of the configuration that choose code, such as `PATH`, `LD_PRELOAD` and `NODE_OPTIONS`, with their
-        /// values. Show them to the user.
+        /// The variables of the configuration that decide which code runs, such as `PATH`, `LD_PRELOAD` and `NODE_OPTIONS`, with
+        /// their values. Show them to the user.
         code_variables: BTreeMap<String, String>,
-        /// The references to variables and secrets of the host, such as `${API_KEY}`, whose values the server receives. Show
-        /// them to the user.
+        /// The references to variables and secrets of the host, such as `${API_KEY}`. The server receives their values. Show the
+        /// references to the user.
         references: Vec<String>,
         /// Whether the user has earlier approved another command line or URL for this server name.
         is_changed: bool,
@@ -61,15 +61,15 @@ pub enum ConsentAction {
     /// The model or the application calls a tool.
     #[non_exhaustive]
     CallTool {
-        /// The definition that the server gives now. Its annotations are claims of the server and can be wrong.
+        /// The current definition of the tool from the server. Its annotations are claims of the server and can be wrong.
         tool: Arc<Tool>,
         /// The arguments, exactly as the host sends them.
         arguments: Value,
     },
-    /// Like [`CallTool`](Self::CallTool), but the user has approved only an earlier definition of the tool.
+    /// The model or the application calls a tool, but the user has approved only an earlier definition of the tool.
     #[non_exhaustive]
     ChangedDefinition {
-        /// The definition that the server gives now.
+        /// The current definition of the tool from the server.
         tool: Arc<Tool>,
         /// The arguments, exactly as the host sends them.
         arguments: Value,
@@ -97,7 +97,7 @@ pub enum ConsentAction {
         entry: Arc<SkillEntry>,
         /// The path of the file that is read; `None` for the instructions.
         path: Option<String>,
-        /// Whether the user has approved only another content of the skill, or another configuration of its server.
+        /// Whether the user has approved only a different content of the skill, or a different configuration of its server.
         is_changed: bool,
     },
     /// The server sends a request to the model.
@@ -117,7 +117,7 @@ pub enum ConsentAction {
 }
 
 impl ConsentAction {
-    /// Describes the start of a plan with located paths.
+    /// Creates the request to connect to the server of a plan with absolute paths.
     pub(super) fn connect(plan: &LaunchPlan, is_changed: bool) -> Self {
         let (command_line, executable) = match &plan.started().launch {
             Launch::Stdio { command, args, .. } => {
@@ -287,7 +287,8 @@ fn write_arguments(text: &mut String, arguments: &[(String, String)]) -> fmt::Re
     }
 }
 
-/// Returns the quoted blocks of a message. Blocks other than text are shown as JSON, with the data of images and audio left out.
+/// Returns the content blocks of a message as quoted text. Blocks other than text are shown as JSON, without the data of images
+/// and audio.
 fn content_text(content: &OneOrMany<SamplingMessageContentBlock>) -> String {
     let block = |block: &SamplingMessageContentBlock| match block {
         SamplingMessageContentBlock::Text(text) => quote_lines(&text.text),

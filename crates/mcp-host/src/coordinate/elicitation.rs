@@ -21,12 +21,12 @@ use crate::text::{plain_url, printable, quote_lines};
 /// A handler that shows the elicitation requests of servers, which are forms or URLs, to the user. A closure from
 /// [`ElicitationRequest`] to a future with an [`ElicitResult`] implements it.
 pub trait ElicitationHandler: Send + Sync + 'static {
-    /// Shows which server asks, and the form or the whole URL with its host. Returns the answer of the user. Opens a URL only if
-    /// the user agrees, and only in a browser. Never fetches the URL before.
+    /// Shows the name of the server, and the form or the whole URL with its host. Returns the answer of the user. Opens a URL
+    /// only if the user agrees, and only in a browser. Never fetches the URL before the user agrees.
     ///
     /// # Cancel safety
-    /// The host drops the future when the server cancels its request or the connection ends. Then remove the form from the
-    /// display.
+    /// The host drops the future when the server cancels its request or the connection ends. In this case, remove the form from
+    /// the display.
     fn show(&self, request: ElicitationRequest) -> impl Future<Output = ElicitResult> + Send;
 }
 
@@ -40,8 +40,8 @@ where
     }
 }
 
-/// A request of a server to the user. [`fmt::Display`] is its text for a terminal. In this text, each line of the server begins
-/// with `>`, and control characters and characters that change the direction of text are escaped.
+/// A request of a server to the user. [`fmt::Display`] writes the request as text for a terminal. In this text, each line from
+/// the server begins with `>`. Control characters, and characters that change the direction of text, are escaped.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ElicitationRequest {
@@ -49,7 +49,7 @@ pub struct ElicitationRequest {
     pub server: String,
     /// Whether the application [trusts](crate::HostBuilder::trust) the server.
     pub is_trusted: bool,
-    /// The content of the request. Its text is unchanged: use [`printable`] before you show it.
+    /// The content of the request. Its text is exactly the text from the server. Use [`printable`] before you show it.
     pub content: ElicitationContent,
 }
 
@@ -62,10 +62,10 @@ pub enum ElicitationContent {
     /// A URL to open.
     #[non_exhaustive]
     Url {
-        /// The message and the URL: `https`, or `http` on this machine, without a user name. The URL is in the form in which
-        /// browsers read it.
+        /// The message and the URL. The scheme of the URL is `https`, or `http` if the host is this machine. The URL has no user
+        /// name, and is in the form in which browsers read it.
         url: ElicitUrl,
-        /// The host of the URL. A name with other characters than ASCII is in its ASCII form (`xn--`).
+        /// The host of the URL. A name with characters that are not ASCII is in its ASCII form (`xn--`).
         host: String,
     },
 }
@@ -122,7 +122,7 @@ impl fmt::Display for ElicitationRequest {
     }
 }
 
-/// Returns the title, the description and the rest of a field's schema.
+/// Returns a text for a field of a form: the title, the description and the rest of its schema.
 fn field_text(field: &PrimitiveSchemaDefinition) -> String {
     let Ok(Value::Object(mut schema)) = serde_json::to_value(field) else {
         return String::new();
@@ -140,7 +140,7 @@ fn field_text(field: &PrimitiveSchemaDefinition) -> String {
 pub(super) type ShowForm =
     Arc<dyn Fn(ElicitationRequest) -> BoxFuture<'static, ElicitResult> + Send + Sync>;
 
-/// Returns a handler as a closure.
+/// Returns the closure, so that the compiler infers its type.
 pub(super) fn show_form(forms: impl ElicitationHandler) -> ShowForm {
     let forms = Arc::new(forms);
     Arc::new(move |request| {
@@ -149,11 +149,11 @@ pub(super) fn show_form(forms: impl ElicitationHandler) -> ShowForm {
     })
 }
 
-/// The elicitation requests of one server.
+/// The elicitation requests that one server has sent.
 pub(super) struct Elicitations {
     show: ShowForm,
     gate: Arc<ServerGate>,
-    /// Capacity for requests that wait for the user.
+    /// The capacity for requests that wait for the user.
     open: Semaphore,
     bucket: Mutex<TokenBucket>,
     limits: ServerLimits,
@@ -244,7 +244,7 @@ impl Elicitations {
     }
 }
 
-/// Returns a URL as browsers read it, and its host.
+/// Returns the URL in the form in which browsers read it, and its host.
 ///
 /// # Errors
 /// The URL must not be opened: it is neither `https` nor `http` on this machine, or it contains a user name, which could
@@ -265,7 +265,7 @@ fn web_host(text: &str) -> Result<(String, String), String> {
     match url.scheme() {
         "https" => {}
         "http" if is_local => {}
-        "http" => return Err("the URL is http, but not on this machine".to_owned()),
+        "http" => return Err("the URL is http, but its host is not this machine".to_owned()),
         _ => return Err("the URL is neither https nor http".to_owned()),
     }
     Ok((url.to_string(), host.to_string()))
@@ -276,7 +276,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn users_are_sent_to_web_pages_only() {
+    fn only_https_and_local_http_urls_are_accepted() {
         for (url, host) in [
             ("https://example.com/a?b", "example.com"),
             ("http://127.0.0.1:8080/", "127.0.0.1"),

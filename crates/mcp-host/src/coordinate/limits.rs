@@ -6,10 +6,10 @@
 pub struct ServerLimits {
     /// Maximum number of sampling requests per minute, including denied requests. Default: 10.
     pub sampling_per_minute: u32,
-    /// Maximum nesting depth of sampling requests. While a model answers a request, it can call a tool, and that tool can send a
-    /// nested request. 1 rejects all nested requests. Default: 3.
+    /// Maximum nesting depth of sampling requests. While a model answers a request, it can call a tool, and the server of the
+    /// tool can send a nested request. The value 1 rejects all nested requests. Default: 3.
     pub max_sampling_depth: u32,
-    /// Maximum number of tokens of a sampling result. A request for more is reduced. Default: 4,096.
+    /// Maximum number of tokens of a sampling result. If a request asks for more tokens, its number is reduced. Default: 4,096.
     pub max_sampling_tokens: u64,
     /// Maximum number of elicitation requests that wait for the user. Further requests are cancelled. Default: 2.
     pub max_open_elicitations: usize,

@@ -16,11 +16,10 @@ use tokio::time::Instant;
 use super::limits::ServerLimits;
 use crate::text::{one_line, printable};
 
-/// Memory of a message without its text.
+/// Memory for a message, without the text of the message, in bytes.
 const MESSAGE_BYTES: usize = 128;
 
-/// A log message of a server. [`fmt::Display`] is its text for a terminal, on one line and without control
-/// characters.
+/// A log message of a server. [`fmt::Display`] writes it as text for a terminal, on one line and without control characters.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct LogMessage {
@@ -32,7 +31,7 @@ pub struct LogMessage {
     pub logger: Option<String>,
     /// The content: any JSON value.
     pub data: Value,
-    /// Number of messages of this server that were dropped before this one.
+    /// Number of messages of this server that were dropped since its previous message in the stream.
     pub dropped: u64,
 }
 
@@ -48,8 +47,8 @@ impl fmt::Display for LogMessage {
     }
 }
 
-/// The log messages of all servers of a [`Host`](crate::Host), oldest first. Cloning returns another handle. Only one of the
-/// handles receives each message.
+/// The log messages of all servers of a [`Host`](crate::Host), oldest first. Cloning returns another handle. Each message is
+/// received by only one handle.
 #[derive(Debug, Clone)]
 pub struct LogStream(pub(super) Arc<LogQueue>);
 
@@ -77,13 +76,13 @@ impl LogStream {
         }
     }
 
-    /// Returns the number of messages of all servers that were dropped.
+    /// Returns the total number of dropped messages of all servers.
     pub fn dropped(&self) -> u64 {
         self.0.lock().dropped
     }
 }
 
-/// The messages that were not read yet.
+/// The queue of unread messages.
 #[derive(Debug)]
 pub(crate) struct LogQueue {
     state: Mutex<QueueState>,
@@ -99,7 +98,7 @@ struct QueueState {
     is_closed: bool,
 }
 
-/// A message whose data is JSON text, so that its size is known.
+/// A queued message. Its data is JSON text, so that its size is known.
 #[derive(Debug)]
 struct StoredMessage {
     message: LogMessage,
@@ -126,7 +125,7 @@ impl QueueState {
 }
 
 impl LogQueue {
-    /// Creates a queue. It is closed if the host does not collect log messages.
+    /// Creates a queue. If the host does not collect log messages, the queue is closed from the start.
     pub(super) fn new(limits: &ServerLimits, is_closed: bool) -> Arc<Self> {
         let state = QueueState {
             is_closed,
@@ -144,7 +143,7 @@ impl LogQueue {
     }
 }
 
-/// The sender of one server. The queue is closed when the last sender is dropped.
+/// Adds the messages of one server to the queue. The queue is closed when the last `ServerLog` is dropped.
 pub(super) struct ServerLog {
     pub(super) server: String,
     pub(super) queue: Arc<OpenQueue>,
@@ -153,7 +152,7 @@ pub(super) struct ServerLog {
     state: Mutex<(TokenBucket, u64)>,
 }
 
-/// A queue that is closed on drop.
+/// Closes the queue on drop.
 pub(super) struct OpenQueue(pub(super) Arc<LogQueue>);
 
 impl Drop for OpenQueue {
@@ -173,7 +172,7 @@ impl ServerLog {
         }
     }
 
-    /// Adds a message, or drops it. Does not block.
+    /// Adds a message to the queue, or drops it at a limit. Does not block.
     pub(super) fn push(&self, params: LoggingMessageNotificationParams) {
         let now = Instant::now().into_std();
         let mut state = lock(&self.state);

@@ -1,6 +1,6 @@
-//! Coordination: the requests of servers to the host and to its user.
+//! Requests of servers to the host and to its user.
 //!
-//! Each request is attributed to the server by the name in the configuration, which the server does not choose.
+//! The host names the server of each request with the name in the configuration, which the server does not choose.
 
 mod elicitation;
 mod limits;
@@ -26,7 +26,7 @@ use elicitation::{Elicitations, ShowForm, show_form};
 use logs::{OpenQueue, ServerLog};
 use sampling::{AskModel, Sampling, ask_model};
 
-/// The features that the host offers to its servers.
+/// The features of the host that servers can use.
 #[derive(Default)]
 pub(crate) struct Coordination {
     pub(crate) limits: ServerLimits,
@@ -50,7 +50,7 @@ impl Coordination {
         LogStream(LogQueue::new(&self.limits, !self.has_logs))
     }
 
-    /// Returns the value that adds the handlers to the client of each server.
+    /// Returns the value that adds handlers to the client of each server.
     pub(crate) fn into_handlers(self, logs: &LogStream) -> Handlers {
         Handlers {
             queue: Arc::new(OpenQueue(Arc::clone(&logs.0))),
@@ -59,14 +59,14 @@ impl Coordination {
     }
 }
 
-/// Adds the handlers of server requests to clients.
+/// Adds handlers for server requests to clients.
 pub(crate) struct Handlers {
     coordination: Coordination,
     queue: Arc<OpenQueue>,
 }
 
 impl Handlers {
-    /// Adds the handlers for one server. `gate` decides about its requests.
+    /// Adds the handlers to the client of one server. `gate` decides about the requests of this server.
     pub(crate) fn add(
         &self,
         mut client: ClientBuilder,

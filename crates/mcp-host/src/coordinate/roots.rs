@@ -13,21 +13,21 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 use url::Url;
 
-/// Interval at which the roots are checked.
+/// Interval at which the host checks whether the roots exist.
 const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The paths that the application has chosen.
+/// The paths that the application has chosen as roots.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct RootPaths {
     pub(crate) all: Vec<PathBuf>,
-    /// The paths for servers that have a separate choice.
+    /// The paths for the servers that have separate paths, by the name of the server.
     pub(crate) by_server: BTreeMap<String, Vec<PathBuf>>,
 }
 
-/// The roots of a host, and the list of each server.
+/// The roots of a host, and the list of roots for each server.
 #[derive(Debug)]
 pub(crate) struct Roots {
-    /// Locked while the lists are updated, so that an older choice does not replace a newer one.
+    /// The chosen paths. The lock is held while the lists are updated, so that older paths do not replace newer paths.
     paths: Mutex<RootPaths>,
     lists: Mutex<BTreeMap<String, watch::Sender<Vec<Root>>>>,
 }
@@ -40,7 +40,7 @@ impl Roots {
         })
     }
 
-    /// Returns the list of roots of a server. Reads the file system.
+    /// Returns the list of roots of a server, and its later changes. Reads the file system.
     pub(crate) fn subscribe(&self, server: &str) -> watch::Receiver<Vec<Root>> {
         let paths = lock(&self.paths);
         let roots = paths.of(server);
@@ -52,7 +52,7 @@ impl Roots {
         list.subscribe()
     }
 
-    /// Changes the choice, and the lists.
+    /// Changes the chosen paths, and updates the lists.
     pub(crate) fn change(&self, change: impl FnOnce(&mut RootPaths)) {
         let mut paths = lock(&self.paths);
         change(&mut paths);
@@ -75,7 +75,7 @@ impl Roots {
         }
     }
 
-    /// Checks the roots until the host is dropped.
+    /// Checks the paths at an interval until the host is dropped.
     pub(crate) async fn watch(roots: Weak<Self>) {
         loop {
             sleep(CHECK_INTERVAL).await;
@@ -87,14 +87,14 @@ impl Roots {
 }
 
 impl RootPaths {
-    /// Returns the roots of a server: the paths that exist.
+    /// Returns the roots of a server: its chosen paths that exist.
     fn of(&self, server: &str) -> Vec<Root> {
         let chosen = self.by_server.get(server).unwrap_or(&self.all);
         chosen.iter().filter_map(|path| root(path)).collect()
     }
 }
 
-/// Returns the root of a path; `None` if it does not exist.
+/// Returns the root for a path; `None` if the path does not exist.
 fn root(path: &Path) -> Option<Root> {
     let Ok(path) = path.canonicalize() else {
         tracing::debug!(path = %path.display(), "a root does not exist and is left out");

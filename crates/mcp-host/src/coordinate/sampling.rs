@@ -19,13 +19,13 @@ use crate::supervise::nesting::{RunningCalls, within};
 
 /// A language model that answers sampling requests. A closure from [`SamplingRequest`] to a future with a result implements it.
 pub trait Model: Send + Sync + 'static {
-    /// Asks the model. The request has been approved. The result needs a separate approval before the server receives it.
+    /// Asks the model. The request has already been approved. The result needs a separate approval before the server receives it.
     ///
     /// Show only the request to the model: the host does not add its conversation or
     /// the results of other servers, and the model must not see them.
     ///
     /// # Errors
-    /// The server gets the error. It must not contain secrets.
+    /// The server receives the error, so it must not contain secrets.
     ///
     /// # Cancel safety
     /// The host drops the future when the server cancels its request or the connection ends.
@@ -48,13 +48,13 @@ where
     }
 }
 
-/// A sampling request that was approved.
+/// An approved sampling request.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct SamplingRequest {
     /// The name that the configuration gives the server. The server does not choose this name.
     pub server: String,
-    /// The request of the server: messages, settings and preferences. `max_tokens` is already reduced to the limit of the host.
+    /// The request of the server: messages, settings and preferences. `max_tokens` does not exceed the limit of the host.
     pub sample: Sample,
     /// The nesting depth: 1 for a request that is not nested, otherwise one more than the depth of the enclosing request.
     pub depth: u32,
@@ -62,7 +62,8 @@ pub struct SamplingRequest {
 
 impl SamplingRequest {
     /// Attributes the tool calls in `future` to this request, for the [depth limit](crate::ServerLimits::max_sampling_depth).
-    /// This is necessary only for calls in another tokio task than [`Model::sample`]; otherwise, such calls have depth 0.
+    /// This is necessary only for calls that do not run in the tokio task of [`Model::sample`]. Without this method, such calls
+    /// have depth 0.
     pub async fn run<F: Future>(&self, future: F) -> F::Output {
         within(self.depth, future).await
     }
@@ -74,7 +75,7 @@ pub(super) type AskModel = Arc<
         + Sync,
 >;
 
-/// Returns a model as a closure.
+/// Returns a closure that calls the model.
 pub(super) fn ask_model(model: impl Model) -> AskModel {
     let model = Arc::new(model);
     Arc::new(move |request| {
@@ -83,7 +84,7 @@ pub(super) fn ask_model(model: impl Model) -> AskModel {
     })
 }
 
-/// The sampling requests of one server.
+/// Handles the sampling requests of one server.
 pub(super) struct Sampling {
     pub(super) model: AskModel,
     pub(super) gate: Arc<ServerGate>,
@@ -108,7 +109,7 @@ impl Sampling {
         }
     }
 
-    /// Answers a request. The depth is determined now, before the future is polled, from the calls that are running.
+    /// Answers a request. The depth is determined from the calls that are running now, not when the future is polled.
     pub(super) fn answer(
         self: Arc<Self>,
         mut sample: Sample,
@@ -146,7 +147,7 @@ impl Sampling {
         }
     }
 
-    /// Checks the limits, and that the request does not include the context of other servers.
+    /// Checks the limits, and checks that the request does not ask for the context of other servers.
     fn check(&self, params: &CreateMessageRequestParams, depth: u32) -> Result<(), ErrorObject> {
         let limits = &self.limits;
         let denied = |basis, error: ErrorObject| {
@@ -203,7 +204,8 @@ impl Sampling {
     }
 }
 
-/// Returns the details of a request for the audit log. They contain no text, which may be private.
+/// Returns the details of a request for the audit log. The details do not contain the text of the request, because it may be
+/// private.
 fn request_details(params: &CreateMessageRequestParams, depth: u32) -> Value {
     let context = params.include_context.as_ref().map(|context| {
         let context = context.as_str().chars().take(64);

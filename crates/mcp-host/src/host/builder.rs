@@ -1,4 +1,4 @@
-//! The settings of a host, and its start.
+//! Creates and starts a host.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -17,7 +17,7 @@ use crate::consent::{ApprovalStore, AuditLog, Consent, Gate, Policy, UntrustedSo
 use crate::coordinate::{Coordination, ElicitationHandler, Model, Roots, ServerLimits};
 use crate::supervise::{Connector, ListCache, ProgressHandler, RestartPolicy};
 
-/// Number of servers that start at the same time.
+/// Maximum number of servers that start at the same time.
 const MAX_STARTS: usize = 8;
 
 /// The settings of a [`Host`].
@@ -59,7 +59,8 @@ impl HostBuilder {
         }
     }
 
-    /// Adds the servers of a configuration. A server is skipped if an earlier configuration has one with the same name.
+    /// Adds the servers of a configuration. A server is skipped if an earlier configuration already has a server with the same
+    /// name.
     pub fn servers(mut self, config: Config) -> Self {
         self.config.merge(config);
         self
@@ -79,23 +80,23 @@ impl HostBuilder {
     }
 
     /// Trusts the tool annotations of this server. Rules of the [policy](Self::policy) can then allow calls because of
-    /// annotations. A call that may have run ([`HostError::MayHaveRun`](crate::HostError::MayHaveRun)) is repeated once if its
-    /// tool is annotated as read-only or idempotent. Servers of the opened folder are not trusted by their name
-    /// ([`Config::into_project`]). Default: not trusted.
+    /// annotations. If a call may have run ([`HostError::MayHaveRun`](crate::HostError::MayHaveRun)) and its tool is annotated as
+    /// read-only or idempotent, the call is repeated once. This setting has no effect on servers of the opened folder
+    /// ([`Config::into_project`]). Default: no server is trusted.
     pub fn trust(mut self, server: impl Into<String>) -> Self {
         self.trusted.insert(server.into());
         self
     }
 
-    /// Treats the servers of the opened folder ([`Config::into_project`]) as the user's own: [`trust`](Self::trust) and rules of
-    /// the [policy](Self::policy) with a server name also apply to them. Call it if the user has said that the folder is
-    /// trusted. Default: they do not apply.
+    /// Treats the servers of the opened folder ([`Config::into_project`]) like servers of the user: [`trust`](Self::trust), and
+    /// rules of the [policy](Self::policy) with a server name, also apply to them. Call this method if the user has said that the
+    /// folder is trusted. Default: trust and these rules do not apply to servers of the opened folder.
     pub fn trust_project(mut self) -> Self {
         self.trusts_project = true;
         self
     }
 
-    /// Sets the cache of tool lists. Default: none.
+    /// Sets the cache of lists. Default: no cache.
     pub fn list_cache(mut self, cache: ListCache) -> Self {
         self.cache = Some(cache);
         self
@@ -123,14 +124,14 @@ impl HostBuilder {
         self
     }
 
-    /// Sets the store of decisions with [`AllowAlways`](crate::Decision::AllowAlways). Default: none; these decisions end
-    /// with the host.
+    /// Sets the store of decisions with [`AllowAlways`](crate::Decision::AllowAlways). Default: no store; the decisions are valid
+    /// until the host ends.
     pub fn approvals(mut self, store: impl ApprovalStore) -> Self {
         self.gate.get_or_insert_default().decisions.store = Some(Arc::new(store));
         self
     }
 
-    /// Sets the log of all decisions and calls. Default: none.
+    /// Sets the log of all decisions and calls. Default: no log.
     pub fn audit(mut self, log: AuditLog) -> Self {
         self.gate.get_or_insert_default().audit = Some(log);
         self
@@ -138,7 +139,7 @@ impl HostBuilder {
 
     /// Sets the model that answers sampling requests of servers. Each request, and each result before it is sent, needs consent
     /// or a rule of the [policy](Self::policy). Requests whose `includeContext` is neither `none` nor `thisServer` are always
-    /// denied. The model replaces `on_sample` of the client; declare tool support with
+    /// denied. The model replaces `on_sample` of the client. If the model supports tools, declare this with
     /// [`sampling_tools`](ClientBuilder::sampling_tools). Default: the handler of the client.
     pub fn model(mut self, model: impl Model) -> Self {
         self.coordination.set_model(model);
@@ -153,15 +154,15 @@ impl HostBuilder {
     }
 
     /// Sets the roots: the folders and files that servers may use. [`server_roots`](Self::server_roots) overrides them for one
-    /// server. The host checks the paths every 5 s, omits those that do not exist, and notifies servers of changes. This
-    /// setting replaces `roots` of the client. Default: the roots of the client.
+    /// server. Every 5 s, the host checks the paths, omits paths that do not exist, and notifies servers of changes. This setting
+    /// replaces `roots` of the client. Default: the roots of the client.
     pub fn roots(mut self, paths: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         let roots = self.coordination.roots.get_or_insert_default();
         roots.all = paths.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Sets the folders and files that one server may use. See [`roots`](Self::roots).
+    /// Sets the folders and files that one server may use, instead of [`roots`](Self::roots).
     pub fn server_roots(
         mut self,
         server: impl Into<String>,
@@ -173,13 +174,13 @@ impl HostBuilder {
         self
     }
 
-    /// Collects the log messages of all servers for [`Host::logs`].
+    /// Collects the log messages of all servers, so that [`Host::logs`] returns them.
     pub fn logs(mut self) -> Self {
         self.coordination.has_logs = true;
         self
     }
 
-    /// Adds a callback for list changes of all servers, with the name of the server. The callback must not block.
+    /// Adds a callback for changes of the lists of all servers. It receives the name of the server. The callback must not block.
     pub fn on_change(
         mut self,
         handler: impl Fn(&str, ChangedList) + Send + Sync + 'static,
@@ -198,28 +199,28 @@ impl HostBuilder {
         self
     }
 
-    /// Truncates results of [`Host::call`] to this many bytes of text in total. A smaller value than 1,024 counts as 1,024.
-    /// [`Host::tools`] then includes the tool `read_result`, with which the model reads the rest. The host keeps the last 32
-    /// truncated results, up to 32 MiB. Default: no limit.
+    /// Truncates results of [`Host::call`] to this many bytes of text in total. If the value is below 1,024, the limit is 1,024.
+    /// With a limit, [`Host::tools`] includes the tool `read_result`, with which the model reads the rest of a truncated result.
+    /// The host keeps the last 32 truncated results, up to 32 MiB. Default: no limit.
     pub fn max_result_bytes(mut self, bytes: usize) -> Self {
         self.max_result_bytes = Some(bytes);
         self
     }
 
-    /// Records which servers have returned results to the conversation, except [trusted](Self::trust) servers. Text of such a
-    /// server could cause later calls. A later call of a tool of another server therefore needs consent, even if a rule or an
-    /// earlier decision allows it. Exception: tools of trusted servers that are annotated as not destructive. A server that sends
-    /// a sampling request is recorded before the [model](Self::model) receives the request. [`Host::begin_conversation`] clears
-    /// the record. Default: off.
+    /// Records which servers have returned results to the conversation, except [trusted](Self::trust) servers. Text from a
+    /// recorded server could cause later calls. A later call of a tool of another server therefore needs consent, even if a rule
+    /// or an earlier decision allows the call. The exception are tools of trusted servers that are annotated as not destructive.
+    /// A server that sends a sampling request is recorded before the [model](Self::model) receives the request.
+    /// [`Host::begin_conversation`] clears the record. Default: off.
     pub fn track_untrusted_results(mut self) -> Self {
         self.gate.get_or_insert_default().labels = Some(UntrustedSources::default());
         self
     }
 
     /// Reloads the files of the [configuration](Self::servers) when they change, and [applies](Host::apply) the changes. The host
-    /// checks the files once per second and reloads a file once it has been unchanged for one further check. Calls `handler`
-    /// with the changed servers, or with the error if a file cannot be read; the running servers are then unchanged. `handler`
-    /// must not block. Default: files are read once.
+    /// checks the files once per second. It reloads a changed file when the next check finds no further change. Calls `handler`
+    /// with the changed servers. If a file cannot be read, calls `handler` with the error and does not change the running
+    /// servers. `handler` must not block. Default: files are read once.
     pub fn watch_config(
         mut self,
         handler: impl Fn(Result<&ConfigChanges, &ConfigError>) + Send + Sync + 'static,
@@ -235,9 +236,8 @@ impl HostBuilder {
         self
     }
 
-    /// Starts all enabled servers in the background, eight at a time, and returns at once. A server
-    /// with an invalid configuration is in state `Failed`, and the others are not affected. Must be
-    /// called within a tokio runtime.
+    /// Starts all enabled servers in the background, eight at a time, and returns at once. A server with an invalid configuration
+    /// is in state `Failed`; the other servers are not affected. Must be called within a tokio runtime.
     pub fn start(mut self) -> Host {
         let has_permission = self.gate.is_some();
         let gate = Arc::new(self.gate.unwrap_or_default());

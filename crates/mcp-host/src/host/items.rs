@@ -18,7 +18,8 @@ use crate::supervise::{ItemList, ResourceSubscription, SupervisedClient};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct HostPrompt {
-    /// The name for a person, unique in the host: `mcp__server__prompt`. As a command it has a `/` before it ([`Host::mentions`]).
+    /// The name for a person, unique in the host: `mcp__server__prompt`. To use the prompt as a command, a person types `/`
+    /// before the name ([`Host::mentions`]).
     pub name: String,
     /// The name of the server.
     pub server: String,
@@ -32,7 +33,8 @@ pub struct HostPrompt {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct HostResource {
-    /// The name for a person, unique in the host: `server:uri`. In a text it has a `@` before it ([`Host::mentions`]).
+    /// The name for a person, unique in the host: `server:uri`. In a text, a person types `@` before the name
+    /// ([`Host::mentions`]).
     pub name: String,
     /// The name of the server.
     pub server: String,
@@ -56,11 +58,12 @@ pub struct HostResourceTemplate {
     pub is_stale: bool,
 }
 
-/// A skill of one of the servers: instructions for a model, and files to which they refer.
+/// A skill of one of the servers: instructions for a model, and the files to which the instructions refer.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct HostSkill {
-    /// The name for a person, unique among the skills of the host: `server:uri`. In a text it has a `@` before it ([`Host::mentions`]).
+    /// The name for a person, unique among the skills of the host: `server:uri`. In a text, a person types `@` before the name
+    /// ([`Host::mentions`]).
     pub name: String,
     /// The name of the server.
     pub server: String,
@@ -71,8 +74,8 @@ pub struct HostSkill {
 }
 
 impl Host {
-    /// Returns the prompts of all servers that are known now, without waiting. Of prompts of a server with the same name, the first one
-    /// is returned.
+    /// Returns the currently known prompts of all servers, without waiting. If several prompts have the same name in the host,
+    /// returns only the first.
     pub fn prompts(&self) -> Vec<HostPrompt> {
         let list = self.items(SupervisedClient::prompts, |server, prompt, is_stale| {
             HostPrompt {
@@ -85,8 +88,8 @@ impl Host {
         without_repetitions(list, |prompt| &prompt.name)
     }
 
-    /// Returns the resources of all servers that are known now, without waiting. A server can have others, which a template describes or
-    /// a tool returns.
+    /// Returns the currently known resources of all servers, without waiting. A server can have other resources, which a template
+    /// describes or a tool returns.
     pub fn resources(&self) -> Vec<HostResource> {
         let list = self.items(SupervisedClient::resources, |server, resource, is_stale| {
             HostResource {
@@ -99,7 +102,7 @@ impl Host {
         without_repetitions(list, |resource| &resource.name)
     }
 
-    /// Returns the resource templates of all servers that are known now, without waiting.
+    /// Returns the currently known resource templates of all servers, without waiting.
     pub fn resource_templates(&self) -> Vec<HostResourceTemplate> {
         let list = self.items(
             SupervisedClient::resource_templates,
@@ -113,7 +116,7 @@ impl Host {
         without_repetitions(list, |template| &template.name)
     }
 
-    /// Returns the skills of all servers that are known now, without waiting.
+    /// Returns the currently known skills of all servers, without waiting.
     pub fn skills(&self) -> Vec<HostSkill> {
         let list = self.items(SupervisedClient::skills, |server, skill, is_stale| {
             HostSkill {
@@ -140,10 +143,11 @@ impl Host {
         items
     }
 
-    /// Returns the messages of a prompt with this [name](HostPrompt::name), as [`SupervisedClient::get_prompt`].
+    /// Returns the messages of the prompt with this [name](HostPrompt::name), in the same way as
+    /// [`SupervisedClient::get_prompt`].
     ///
     /// # Errors
-    /// [`HostError::UnknownPrompt`] if no prompt has this name; and as [`SupervisedClient::get_prompt`].
+    /// [`HostError::UnknownPrompt`] if no prompt has this name, and the errors of [`SupervisedClient::get_prompt`].
     pub async fn get_prompt<K: Into<String>, V: Into<String>>(
         &self,
         name: &str,
@@ -166,7 +170,7 @@ impl Host {
         server.get_prompt(&prompt.name, &arguments).await
     }
 
-    /// Returns the server of the prompt with this name, and the prompt.
+    /// Returns the prompt with this name, and its server.
     pub(crate) fn find_prompt(&self, name: &str) -> Option<(SupervisedClient, Arc<Prompt>)> {
         let rest = name.strip_prefix("mcp__")?;
         self.0.read().iter().find_map(|(server_name, server)| {
@@ -180,10 +184,11 @@ impl Host {
         })
     }
 
-    /// Reads a resource of a server, as [`SupervisedClient::read_resource`]. The URI need not be in a list.
+    /// Reads a resource of a server, in the same way as [`SupervisedClient::read_resource`]. The list of resources need not
+    /// contain the URI.
     ///
     /// # Errors
-    /// [`HostError::UnknownServer`] if no server has this name; and as [`SupervisedClient::read_resource`].
+    /// [`HostError::UnknownServer`] if no server has this name, and the errors of [`SupervisedClient::read_resource`].
     pub async fn read_resource(
         &self,
         server: &str,
@@ -192,18 +197,18 @@ impl Host {
         self.known_server(server)?.read_resource(uri).await
     }
 
-    /// Reads the instructions of a skill of a server, as [`SupervisedClient::read_skill`].
+    /// Reads the instructions of a server's skill, in the same way as [`SupervisedClient::read_skill`].
     ///
     /// # Errors
-    /// [`HostError::UnknownServer`] if no server has this name; and as [`SupervisedClient::read_skill`].
+    /// [`HostError::UnknownServer`] if no server has this name, and the errors of [`SupervisedClient::read_skill`].
     pub async fn read_skill(&self, server: &str, uri: &str) -> Result<String, HostError> {
         self.known_server(server)?.read_skill(uri).await
     }
 
-    /// Reads a file of a skill of a server, as [`SupervisedClient::read_skill_file`].
+    /// Reads a file of a server's skill, in the same way as [`SupervisedClient::read_skill_file`].
     ///
     /// # Errors
-    /// [`HostError::UnknownServer`] if no server has this name; and as [`SupervisedClient::read_skill_file`].
+    /// [`HostError::UnknownServer`] if no server has this name, and the errors of [`SupervisedClient::read_skill_file`].
     pub async fn read_skill_file(
         &self,
         server: &str,
@@ -213,10 +218,11 @@ impl Host {
         self.known_server(server)?.read_skill_file(uri, path).await
     }
 
-    /// Returns values for an argument of a prompt or a variable of a resource template, as [`SupervisedClient::complete`].
+    /// Returns values for an argument of a prompt or a variable of a resource template, in the same way as
+    /// [`SupervisedClient::complete`].
     ///
     /// # Errors
-    /// [`HostError::UnknownServer`] if no server has this name; and as [`SupervisedClient::complete`].
+    /// [`HostError::UnknownServer`] if no server has this name, and the errors of [`SupervisedClient::complete`].
     pub async fn complete(
         &self,
         server: &str,
@@ -229,10 +235,10 @@ impl Host {
         server.complete(reference, argument, value, resolved).await
     }
 
-    /// Watches a resource of a server, over all its restarts.
+    /// Watches a resource of a server. The subscription survives restarts of the server.
     ///
     /// # Errors
-    /// [`HostError::UnknownServer`] if no server has this name; and as [`SupervisedClient::subscribe`].
+    /// [`HostError::UnknownServer`] if no server has this name, and the errors of [`SupervisedClient::subscribe`].
     pub async fn subscribe(
         &self,
         server: &str,
@@ -249,7 +255,7 @@ impl Host {
     }
 }
 
-/// Leaves out items whose name an earlier one has.
+/// Leaves out each item that has the same name as an earlier item.
 fn without_repetitions<T>(mut items: Vec<T>, name: impl Fn(&T) -> &String) -> Vec<T> {
     let mut names = std::collections::HashSet::new();
     let is_first: Vec<bool> = items

@@ -1,4 +1,4 @@
-//! Results that are too long for the model: the model receives the beginning, and reads the rest in parts.
+//! Truncates results that are too long for the model. The model receives the beginning, and reads the rest in parts.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -9,10 +9,11 @@ use mcp_jsonrpc::decode_document;
 use mcp_protocol::lock;
 use serde_json::{Value, json};
 
-/// Name of the tool of the host. No tool of a server has this name: the names of those tools contain `__` or end with a hash.
+/// Name of the tool of the host that reads results. No tool of a server can have this name, because the names of servers' tools
+/// contain `__` or end with a hash.
 pub(crate) const READ_RESULT: &str = "read_result";
 
-/// Limits of the stored texts. The oldest ones are removed first.
+/// Maximum number of stored texts, and maximum total size of the stored texts in bytes. The oldest texts are removed first.
 const MAX_TEXTS: usize = 32;
 const MAX_BYTES: usize = 32 << 20;
 
@@ -39,7 +40,7 @@ impl LongResults {
         }
     }
 
-    /// Returns the definition of the tool that reads the rest.
+    /// Returns the definition of the tool with which the model reads the rest of a result.
     pub(crate) fn tool() -> Tool {
         let schema = json!({
             "type": "object",
@@ -53,8 +54,8 @@ impl LongResults {
         Tool::new(READ_RESULT, schema).with_description("Returns more of a result that was cut.")
     }
 
-    /// Truncates the texts of a result, so that their total size is within the limit, and stores the complete texts. Removes
-    /// structured content from a truncated result, because the model receives it as text.
+    /// Truncates the texts of a result, so that their total size is within the limit, and stores the complete texts. If a result
+    /// is truncated, its structured content is removed, because the model receives this content as text.
     pub(crate) fn cut(&self, mut result: CallToolResult) -> CallToolResult {
         let structured = structured_text(&result);
         let texts = result.content.iter().filter_map(text_of).map(str::len);
@@ -99,14 +100,14 @@ impl LongResults {
         handle
     }
 
-    /// Removes all texts. Their handles are not used again.
+    /// Removes all texts. The handles of removed texts are not used for other texts.
     pub(crate) fn clear(&self) {
         let mut stored = lock(&self.stored);
         stored.texts.clear();
         stored.bytes = 0;
     }
 
-    /// Answers a call of the tool.
+    /// Answers a call of the tool that reads the rest of a result.
     pub(crate) fn read(&self, input: &Value) -> CallToolResult {
         let number = |name: &str| input[name].as_u64();
         let (Some(handle), Some(offset)) = (number("handle"), number("offset")) else {
@@ -140,7 +141,7 @@ impl LongResults {
     }
 }
 
-/// Returns the structured content as text, unless a text block has it already.
+/// Returns the structured content as text; `None` if a text block already has the same content.
 fn structured_text(result: &CallToolResult) -> Option<String> {
     let structured = result.structured_content.as_ref()?;
     let is_same = |text: &str| decode_document::<Value>(text).is_ok_and(|v| v == *structured);
@@ -148,7 +149,7 @@ fn structured_text(result: &CallToolResult) -> Option<String> {
     (!texts.any(is_same)).then(|| structured.to_string())
 }
 
-/// Returns the text that the model gets of a block.
+/// Returns the text of a content block, as the model receives it.
 fn text_of(block: &ContentBlock) -> Option<&str> {
     match block {
         ContentBlock::Text(TextContent { text, .. }) => Some(text),
@@ -160,7 +161,7 @@ fn text_of(block: &ContentBlock) -> Option<&str> {
     }
 }
 
-/// Returns the largest length of at most `limit` bytes that ends with a whole character.
+/// Returns the greatest length up to `limit` bytes at which the text does not end within a character.
 fn boundary(text: &str, limit: usize) -> usize {
     let mut end = limit.min(text.len());
     while !text.is_char_boundary(end) {

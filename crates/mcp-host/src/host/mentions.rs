@@ -1,4 +1,4 @@
-//! Prompts and resources in a text that a person types.
+//! Finds prompts and resources that a person names in a text.
 
 use std::ops::Range;
 
@@ -12,9 +12,9 @@ pub enum Mention {
     /// `/mcp__server__prompt` at the beginning of the text.
     #[non_exhaustive]
     Prompt {
-        /// The name for [`Host::get_prompt`].
+        /// The name of the prompt for [`Host::get_prompt`].
         name: String,
-        /// The rest of the text, without spaces around it.
+        /// The text after the name, without spaces at both ends.
         rest: String,
     },
     /// `@server:uri` with the URI of a skill that the server lists.
@@ -24,34 +24,34 @@ pub enum Mention {
         server: String,
         /// The URI of the skill.
         uri: String,
-        /// The place in the text, in bytes.
+        /// The position of the mention in the text, in bytes.
         range: Range<usize>,
     },
-    /// `@server:uri`, or `@"server:uri"` for a URI with spaces that no list has.
+    /// `@server:uri`, or `@"server:uri"` for a URI that has spaces and is not in a list.
     #[non_exhaustive]
     Resource {
         /// The name of the server.
         server: String,
-        /// The URI.
+        /// The URI of the resource.
         uri: String,
-        /// The place in the text, in bytes.
+        /// The position of the mention in the text, in bytes.
         range: Range<usize>,
     },
 }
 
-/// Maximum number of listed URIs with spaces that are compared with a text.
+/// Maximum number of listed URIs with spaces that are searched for in a text.
 const MAX_SPACED: usize = 1_000;
 /// Maximum number of mentions in a text.
 const MAX_MENTIONS: usize = 100;
 
 impl Host {
-    /// Returns the prompts and resources that a text names, in their order, at most 100.
+    /// Returns the prompts and resources that a text names, in the order of the text, at most 100.
     ///
-    /// A prompt is a command at the beginning, such as `/mcp__git__commit fix the typo`, with the [name](super::HostPrompt::name) of a known
-    /// prompt. A resource is `@server:uri` at the beginning of a word, with the name of a server of this host; see
-    /// [`HostResource::name`](super::HostResource::name). Its URI ends before the next white space, or before punctuation and brackets at the
-    /// end of the word. If the text goes on with a URI with spaces that the server lists, such as `@git:file:///a b.txt`, the longest of these
-    /// is meant.
+    /// A prompt is a command at the beginning of the text, such as `/mcp__git__commit fix the typo`, with the
+    /// [name](super::HostPrompt::name) of a known prompt. A resource is `@server:uri` at the beginning of a word, with the name
+    /// of a server of this host; see [`HostResource::name`](super::HostResource::name). The URI ends before the next white space,
+    /// or before punctuation and brackets at the end of the word. A URI with spaces is recognized if the server lists it, such as
+    /// `@git:file:///a b.txt`. If several listed URIs match, the longest URI is used.
     pub fn mentions(&self, text: &str) -> Vec<Mention> {
         let mut mentions = Vec::new();
         if let Some(command) = text.trim_start().strip_prefix('/') {
@@ -102,12 +102,12 @@ impl Host {
     }
 }
 
-/// Returns whether a word can begin after this character. Letters and digits before `@` are part of a mail address.
+/// Returns whether a word can begin after this character. After a letter or digit, an `@` belongs to a mail address.
 fn begins_word(before: char) -> bool {
     !before.is_alphanumeric() && !matches!(before, '_' | '-' | '.' | '+')
 }
 
-/// Returns the server, the URI and the length of the name with which a text begins.
+/// Returns the server and the URI of the resource name with which a text begins, and the length of this name.
 fn named(
     text: &str,
     spaced: &[String],
@@ -136,12 +136,13 @@ fn named(
     (!uri.is_empty()).then(|| (server.clone(), uri.to_owned(), prefix.len() + end + quotes))
 }
 
-/// Returns whether a name has spaces, so that a text does not show where it ends. A name with `@` could hide that of another resource.
+/// Returns whether a resource name has spaces, so that a text does not show where the name ends. Returns `false` for a name with
+/// `@`, because it could hide the name of another resource.
 fn is_spaced(name: &str) -> bool {
     name.contains(' ') && !name.contains(|c: char| c == '@' || c != ' ' && c.is_whitespace())
 }
 
-/// Returns the end of the first word, without punctuation and closing brackets at its end.
+/// Returns the end of the first word, before punctuation and closing brackets at the end of the word.
 fn word_end(text: &str) -> usize {
     let word = text.split(char::is_whitespace).next().unwrap_or_default();
     let is_after = |c: char| ".,;:!?)]}>'\"\u{2019}\u{201d}\u{bb}".contains(c);

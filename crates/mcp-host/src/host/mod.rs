@@ -1,4 +1,4 @@
-//! Many supervised servers as one value.
+//! Manages many supervised servers as one value.
 
 mod builder;
 mod items;
@@ -35,15 +35,15 @@ use crate::error::HostError;
 use crate::supervise::{ServerState, SupervisedClient};
 use starter::{Server, Starter};
 
-/// How long [`Host::settled`] waits for the lists of connected servers.
+/// Maximum time that [`Host::settled`] waits for the lists of connected servers.
 const MAX_LIST_WAIT: Duration = Duration::from_secs(5);
-/// Maximum number of names that the error for an unknown tool proposes.
+/// Maximum number of similar names in the error for an unknown tool.
 const MAX_SIMILAR: usize = 5;
-/// Minimum similarity of a proposed name, from 0 to 1.
+/// Minimum similarity of a name that an error suggests, from 0 to 1.
 const MIN_LIKENESS: f64 = 0.8;
 
-/// Many servers, supervised. Cloning returns another handle. When the last handle is dropped, all
-/// connections are closed in the background.
+/// Many supervised servers. Cloning returns another handle. When the last handle is dropped, all connections are closed in the
+/// background.
 ///
 /// ```no_run
 /// # async fn run() -> Result<(), mcp_host::HostError> {
@@ -73,7 +73,7 @@ struct Servers {
     by_name: RwLock<BTreeMap<String, Server>>,
     logs: LogStream,
     starter: Starter,
-    /// Held while a configuration is applied.
+    /// A lock that is held while a configuration is applied.
     applying: tokio::sync::Mutex<()>,
     long_results: Option<LongResults>,
 }
@@ -122,7 +122,7 @@ impl Host {
         self.0.read().get(name).map(|server| server.client.clone())
     }
 
-    /// Returns the known tools of all servers, without waiting, and the tools of the host itself.
+    /// Returns the currently known tools of all servers, and the tools of the host itself, without waiting.
     pub fn tools(&self) -> Vec<HostTool> {
         let (mut tools, mut names) = (Vec::new(), HashSet::new());
         for (server_name, server) in &*self.0.read() {
@@ -166,10 +166,10 @@ impl Host {
         }
     }
 
-    /// Calls the tool to which the model refers by this name, as [`SupervisedClient::call_tool`].
+    /// Calls the tool with this name for the model, in the same way as [`SupervisedClient::call_tool`].
     ///
     /// # Errors
-    /// [`HostError::UnknownTool`] if no tool has this name; and as [`SupervisedClient::call_tool`].
+    /// [`HostError::UnknownTool`] if no tool has this name, and the errors of [`SupervisedClient::call_tool`].
     pub async fn call_tool(
         &self,
         name: &str,
@@ -181,7 +181,7 @@ impl Host {
         server.call_tool(&tool.name, arguments).await
     }
 
-    /// Returns the server of the tool with this name, and the tool.
+    /// Returns the tool with this name, and its server.
     pub(crate) fn find_tool(&self, name: &str) -> Option<(SupervisedClient, Arc<Tool>)> {
         let servers = self.0.read();
         let mut servers = servers.values();
@@ -191,8 +191,8 @@ impl Host {
         })
     }
 
-    /// Returns the error for a name that no tool has. If the name has the prefix of a server that is not connected, the error
-    /// says that this server is unavailable.
+    /// Returns the error for a tool name that does not exist. If the name has the prefix of a server that is not connected, the
+    /// error says that this server is unavailable.
     fn unknown_tool(&self, name: &str) -> HostError {
         self.unavailable(name).unwrap_or_else(|| {
             let tools = self.tools();
@@ -203,7 +203,7 @@ impl Host {
         })
     }
 
-    /// Returns the error if a name begins like those of a server without a connection.
+    /// Returns the error that a server is unavailable, if the name has the prefix of a server that is not connected.
     fn unavailable(&self, name: &str) -> Option<HostError> {
         let is_of = |server: &SupervisedClient| {
             let rest = name.strip_prefix(&*names::allowed(server.name()));
@@ -216,20 +216,20 @@ impl Host {
         })
     }
 
-    /// Returns the log messages of all servers, if the host collects them ([`HostBuilder::logs`]).
+    /// Returns the log messages of all servers. The host collects them only with [`HostBuilder::logs`].
     pub fn logs(&self) -> LogStream {
         self.0.logs.clone()
     }
 
     /// Replaces the roots of all servers that have no separate roots ([`set_server_roots`](Self::set_server_roots)), and notifies
-    /// them. Reads the file system. Returns `false` and changes nothing if the host was started without [`HostBuilder::roots`];
-    /// an empty list of paths at the start is sufficient.
+    /// them. Reads the file system. Returns `false` and changes nothing if the host was started without [`HostBuilder::roots`].
+    /// An empty list of roots at the start is sufficient.
     pub fn set_roots(&self, paths: impl IntoIterator<Item = impl Into<PathBuf>>) -> bool {
         let paths = paths.into_iter().map(Into::into).collect();
         self.change_roots(|roots| roots.all = paths)
     }
 
-    /// Replaces the roots of one server, as [`set_roots`](Self::set_roots).
+    /// Replaces the roots of one server, in the same way as [`set_roots`](Self::set_roots).
     pub fn set_server_roots(
         &self,
         server: &str,
@@ -246,8 +246,8 @@ impl Host {
         roots.map(|roots| roots.change(change)).is_some()
     }
 
-    /// Completes when no server is starting or needs consent: each one is connected, or is off, has failed or
-    /// waits for a restart. Waits up to 5 s more for lists that connected servers have not returned.
+    /// Completes when no server is starting or needs consent: each server is connected, is off, has failed or waits for a
+    /// restart. Then waits up to 5 s for lists that connected servers have not returned.
     pub async fn settled(&self) {
         for server in self.servers() {
             server
@@ -269,7 +269,7 @@ impl Host {
     }
 }
 
-/// Returns the names that are most like `name`.
+/// Returns the names that are most similar to `name`.
 fn most_similar<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
     let likeness = |known: &'a str| (strsim::jaro_winkler(name, known), known);
     let mut similar: Vec<_> = known.map(likeness).collect();
@@ -279,7 +279,7 @@ fn most_similar<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<Str
     similar.map(|(_, name)| name.to_owned()).collect()
 }
 
-/// Closes connections at the same time.
+/// Closes the connections of several servers at the same time.
 async fn stop_all(servers: Vec<SupervisedClient>) {
     let stop = |server: SupervisedClient| tokio::spawn(async move { server.stop().await });
     let stops: Vec<_> = servers.into_iter().map(stop).collect();

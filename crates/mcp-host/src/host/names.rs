@@ -1,4 +1,4 @@
-//! Names of tools, prompts and resources that are unique among all servers.
+//! Creates names of tools, prompts and resources that are unique among all servers.
 
 use std::fmt::Write as _;
 
@@ -7,16 +7,16 @@ use sha2::{Digest, Sha256};
 
 use crate::text::is_hidden;
 
-/// Longest name that all model APIs accept.
+/// Maximum length of a name that all model APIs accept.
 const MAX_LENGTH: usize = 64;
-/// Length of `_` and eight hexadecimal digits.
+/// Length of the hash at the end of a name: `_` and eight hexadecimal digits.
 const HASH_LENGTH: usize = 9;
 
 /// Returns `server__tool`, at most 64 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`.
 ///
-/// Such a name can be too long, have other characters, or result from another pair of server and tool as well. It is then
-/// truncated to 55 characters and followed by `_` and eight hexadecimal digits of a hash of both names. The result depends only
-/// on the two names.
+/// Such a name can be too long, have other characters, or be the same for another pair of server and tool. In these cases, the
+/// name is truncated to 55 characters, and `_` and eight hexadecimal digits of a hash of both names are appended. The result
+/// depends only on the two names.
 pub fn model_name(server: &str, tool: &str) -> String {
     let plain = format!("{}__{}", allowed(server), allowed(tool));
     let is_exact = plain.len() == server.len() + 2 + tool.len()
@@ -50,8 +50,8 @@ pub(super) fn prompt_name(server: &str, prompt: &str) -> String {
     format!("mcp__{}", model_name(server, prompt))
 }
 
-/// Returns the name of a resource for a person: `server:uri`. In the name of the server, colons, spaces and other characters that are not
-/// part of a word are escaped as in a URI, so that the first colon is its end.
+/// Returns the name of a resource for a person: `server:uri`. In the name of the server, colons, spaces and other characters that
+/// are not part of a word are escaped as in a URI. The name of the server therefore ends at the first colon.
 pub(crate) fn resource_name(server: &str, uri: &str) -> String {
     let is_part = |c: char| (c.is_alphanumeric() || matches!(c, '_' | '-' | '.')) && !is_hidden(c);
     let mut name = String::with_capacity(server.len() + 1 + uri.len());
@@ -69,12 +69,12 @@ pub(crate) fn resource_name(server: &str, uri: &str) -> String {
     name
 }
 
-/// Replaces other characters with `_`.
+/// Replaces each character that is not allowed with `_`.
 pub(super) fn allowed(name: &str) -> String {
     name.chars().map(replaced).collect()
 }
 
-/// Returns the character, which is ASCII, or `_` in its place.
+/// Returns the character if it is allowed in a name, otherwise `_`. The result is always ASCII.
 fn replaced(c: char) -> char {
     match c.is_ascii_alphanumeric() || c == '_' || c == '-' {
         true => c,
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_unique_and_short() {
+    fn model_names_are_unique_and_short() {
         assert_eq!(model_name("git", "status"), "git__status");
         let long = "x".repeat(200);
         let pairs = [
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_cannot_take_the_name_of_another_server() {
+    fn a_tool_name_cannot_imitate_a_tool_of_another_server() {
         let hashed = model_name("a b", "c");
         let tool = hashed.strip_prefix("a_b__").unwrap();
         assert_ne!(model_name("a_b", tool), hashed);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_stable() {
+    fn the_model_name_of_a_tool_stays_the_same_in_each_release() {
         assert_eq!(
             model_name("a b", "c"),
             "a_b__c_b63e2fe4",

@@ -1,4 +1,4 @@
-//! Changes of the configuration while the host runs.
+//! Changes the configuration while the host runs.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::starter::{Origin, Server};
 use super::{Host, Servers};
 use crate::config::{Config, ConfigError, Configured};
 
-/// Interval between checks of the files. Changed files are reloaded after two checks with the same result.
+/// Interval between checks of the files. A changed file is reloaded after two checks with the same result.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The names of the servers that [`Host::apply`] has changed.
@@ -34,10 +34,9 @@ impl ConfigChanges {
 pub(super) type OnReload = Arc<dyn Fn(Result<&ConfigChanges, &ConfigError>) + Send + Sync>;
 
 impl Host {
-    /// Replaces the servers of the configuration: closes those that are missing or different in `config`, and starts those
-    /// that are new or different. The others, and the servers with a
-    /// [connector](crate::HostBuilder::connector), are not interrupted. Completes when the closed servers are off; new ones
-    /// start in the background.
+    /// Replaces the servers of the configuration. Closes servers that are missing or different in `config`, and starts servers
+    /// that are new or different. All other servers, and the servers with a [connector](crate::HostBuilder::connector), are not
+    /// interrupted. Completes when the closed servers are off. New servers start in the background.
     ///
     /// # Cancel safety
     /// Not cancel safe: if the future is dropped, servers can be missing until the next call.

@@ -1,4 +1,4 @@
-//! Starts the servers of a host, at its start and later.
+//! Starts the servers of a host, when the host starts and later.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::supervise::{
     Connector, ListCache, ProgressHandler, RestartPolicy, StderrLog, SupervisedClient,
 };
 
-/// A started server.
+/// A server that the host has started.
 pub(super) struct Server {
     pub(super) client: SupervisedClient,
     pub(super) origin: Origin,
@@ -24,13 +24,13 @@ pub(super) struct Server {
 
 /// The source of a server's settings.
 pub(super) enum Origin {
-    /// A connector of the application.
+    /// A connector that the application has set.
     Connector,
     Config {
         config: Box<ServerConfig>,
         is_project: bool,
     },
-    /// A configuration that has this error.
+    /// A configuration with this error.
     Invalid(String),
 }
 
@@ -41,12 +41,12 @@ pub(super) struct Starter {
     pub(super) client: ClientBuilder,
     pub(super) variables: Variables,
     pub(super) trusted: HashSet<String>,
-    /// Whether servers of the opened folder are treated like servers of the user.
+    /// Whether servers of the opened folder are trusted like servers of the user.
     pub(super) trusts_project: bool,
     pub(super) cache: Option<ListCache>,
     pub(super) restart: RestartPolicy,
     pub(super) gate: Arc<Gate>,
-    /// Whether connections and calls need permission of `gate`.
+    /// Whether connections and calls need the permission of `gate`.
     pub(super) has_permission: bool,
     pub(super) handlers: Handlers,
     pub(super) changed: Vec<OnChange>,
@@ -83,7 +83,7 @@ impl Starter {
         }
     }
 
-    /// Starts a server with a transport of the application.
+    /// Starts a server with a connector of the application.
     pub(super) fn start_connector(&self, name: &str, connector: Box<dyn Connector>) -> Server {
         Server {
             client: self.start(name, Source::Connector(connector), false),
@@ -164,7 +164,7 @@ enum Source {
 enum AnyConnector {
     /// A connector of the application, or the reason why the configuration is invalid.
     Given(Result<Box<dyn Connector>, String>),
-    /// The plan of the gate, as it was approved.
+    /// The plan of the gate, after it was approved.
     Planned(Arc<ServerGate>),
 }
 

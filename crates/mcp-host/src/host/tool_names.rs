@@ -1,4 +1,4 @@
-//! The names of a server's tools for the model, which are computed once for each list.
+//! The names of a server's tools for the model. They are computed once for each list.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +13,7 @@ use crate::supervise::ItemList;
 /// The names of the tools in one list of a server. A tool that the configuration hides has no name.
 pub(super) struct ToolNames {
     list: ItemList<Tool>,
-    /// The names with the positions of their tools, in the order of the list.
+    /// The name and the position of each tool, in the order of the list.
     names: Vec<(String, usize)>,
     index: NameIndex,
 }
@@ -33,7 +33,7 @@ impl ToolNames {
         Self { list, names, index }
     }
 
-    /// Returns the tools with their names, in the order of the list.
+    /// Returns the tools that have a name, each with its name, in the order of the list.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Arc<Tool>)> {
         let names = self.names.iter();
         names.filter_map(|(name, position)| Some((name.as_str(), self.list.items.get(*position)?)))
@@ -46,12 +46,12 @@ impl ToolNames {
     }
 }
 
-/// The names for the list that the server had last.
+/// The names for the last list of the server.
 #[derive(Default)]
 pub(super) struct KnownNames(Mutex<Option<Arc<ToolNames>>>);
 
 impl Server {
-    /// Returns the names of the tools that are known now, and whether their list is stale.
+    /// Returns the names of the currently known tools, and whether their list is stale.
     pub(super) fn tool_names(&self) -> (Arc<ToolNames>, bool) {
         let list = self.client.tools();
         let is_stale = list.is_stale;
@@ -66,7 +66,7 @@ impl Server {
         (names, is_stale)
     }
 
-    /// Returns the tool with this name for the model, if it belongs to this server.
+    /// Returns the tool that has this name for the model, if the tool belongs to this server.
     pub(super) fn tool(&self, name: &str) -> Option<Arc<Tool>> {
         // Nearly all names of other servers end here.
         names::may_belong(name, self.client.name())

@@ -1,4 +1,4 @@
-//! The settings of a supervised client, and its start.
+//! Creates and starts a supervised client.
 
 use std::fmt;
 use std::sync::Arc;
@@ -63,13 +63,13 @@ impl SupervisedBuilder {
         self
     }
 
-    /// Sets the maximum time of a start, and of each list of the server. Default 30 s.
+    /// Sets the maximum time for starting the server, and for requesting each of its lists. Default 30 s.
     pub fn start_timeout(mut self, timeout: Duration) -> Self {
         self.settings.start_timeout = timeout;
         self
     }
 
-    /// Sets how long a call waits for a server that is starting. Default 30 s.
+    /// Sets the maximum time that a call waits for a server that is starting. Default 30 s.
     pub fn wait_timeout(mut self, timeout: Duration) -> Self {
         self.wait_timeout = timeout;
         self
@@ -81,7 +81,7 @@ impl SupervisedBuilder {
         self
     }
 
-    /// Sets the cache of the server's lists. Default: none. `fingerprint` distinguishes servers with the same name; see
+    /// Sets the cache of the server's lists. Default: no cache. `fingerprint` distinguishes servers with the same name; see
     /// [`ServerConfig::fingerprint`](crate::ServerConfig::fingerprint).
     pub fn list_cache(mut self, cache: ListCache, fingerprint: impl Into<String>) -> Self {
         self.cache = Some(cache);
@@ -89,8 +89,8 @@ impl SupervisedBuilder {
         self
     }
 
-    /// Trusts the annotations of the server's tools. A call that may have run is then repeated once on a new connection, if its
-    /// tool is annotated as read-only or idempotent. Default: it is not repeated.
+    /// Trusts the annotations of the server's tools. If a call may have run when its connection ended, and its tool is annotated
+    /// as read-only or idempotent, the call is then repeated once on a new connection. Default: the call is not repeated.
     pub fn trusted(mut self) -> Self {
         self.is_trusted = true;
         self
@@ -112,13 +112,13 @@ impl SupervisedBuilder {
         self
     }
 
-    /// Asks before connecting and before calls.
+    /// Sets the permission that is asked before connections and before calls.
     pub(crate) fn permission(mut self, permission: Arc<dyn Permission>) -> Self {
         self.settings.permission = Some(permission);
         self
     }
 
-    /// Counts the running calls.
+    /// Sets the counter of running calls.
     pub(crate) fn calls(mut self, calls: Arc<RunningCalls>) -> Self {
         self.calls = calls;
         self
@@ -130,14 +130,14 @@ impl SupervisedBuilder {
         self
     }
 
-    /// Counts starts against a limit that several servers share.
+    /// Sets the limit of simultaneous starts, which several servers share.
     pub(crate) fn starts(mut self, permits: Arc<Semaphore>) -> Self {
         self.settings.starts = Some(permits);
         self
     }
 
-    /// Starts the server in the background and returns at once. Must be called within a tokio
-    /// runtime. Before it returns, it reads only the files of the [cache](Self::list_cache).
+    /// Starts the server in the background and returns at once. Must be called within a tokio runtime. Reads the files of the
+    /// [cache](Self::list_cache) before it returns.
     pub fn start(mut self) -> SupervisedClient {
         let key = format!("{}\0{}", self.name, self.fingerprint);
         self.settings.cache = self.cache.map(|cache| ServerCache::new(cache, key));

@@ -1,4 +1,4 @@
-//! The lists of a server, and the cache that has them before the server is started.
+//! The lists of a server. The cache has the last lists before the server is started.
 
 use std::collections::HashMap;
 use std::fs;
@@ -26,7 +26,7 @@ pub struct ItemList<T> {
     pub items: Arc<[Arc<T>]>,
     /// Whether the list is from the cache or from a connection that has ended.
     pub is_stale: bool,
-    /// Created when an item is first searched by its name.
+    /// The index; created when an item is first searched by its name.
     index: Arc<OnceLock<NameIndex>>,
 }
 
@@ -67,10 +67,10 @@ impl ItemList<Tool> {
     }
 }
 
-/// Number of lists of a server.
+/// Number of kinds of lists of a server.
 const LISTS: usize = 5;
 
-/// The lists that a server offers.
+/// The lists of one server.
 #[derive(Debug)]
 pub(super) struct Lists {
     pub(super) tools: watch::Sender<ItemList<Tool>>,
@@ -78,7 +78,7 @@ pub(super) struct Lists {
     pub(super) resources: watch::Sender<ItemList<Resource>>,
     pub(super) templates: watch::Sender<ItemList<ResourceTemplate>>,
     pub(super) skills: watch::Sender<ItemList<SkillEntry>>,
-    /// Number of lists that the host has not requested, or the server has not returned, since the last start of the server.
+    /// Number of lists that the server has not returned since its last start. Includes lists that the host has not requested yet.
     pub(super) pending: watch::Sender<usize>,
 }
 
@@ -112,7 +112,7 @@ impl Lists {
         }
     }
 
-    /// Notes that a new connection has listed nothing so far.
+    /// Records that no list of a new connection has been returned yet.
     pub(super) fn begin(&self) {
         self.pending.send_replace(LISTS);
     }
@@ -133,13 +133,13 @@ pub struct ListCache {
     folder: PathBuf,
 }
 
-/// Maximum size of each list of one server, in the cache and in memory.
+/// Maximum size of each list of one server, in the cache and in memory, in bytes.
 pub(super) const MAX_LIST_BYTES: usize = 8 << 20;
 
-/// Maximum memory of the skills of one server.
+/// Maximum memory for the skills of one server, in bytes.
 pub(super) const MAX_SKILLS_BYTES: usize = 32 << 20;
 
-/// The kinds of lists in the cache.
+/// The names of the kinds of lists in the cache.
 pub(super) const TOOLS: &str = "";
 pub(super) const PROMPTS: &str = "prompts";
 pub(super) const RESOURCES: &str = "resources";
@@ -148,13 +148,13 @@ pub(super) const SKILLS: &str = "skills";
 
 #[derive(Serialize, Deserialize)]
 struct CachedList<T> {
-    /// Files of earlier versions have only tools.
+    /// The items. Files of earlier versions have only tools.
     #[serde(alias = "tools")]
     items: T,
 }
 
 impl ListCache {
-    /// Creates a cache in this folder, which is created when the first list is stored.
+    /// Creates a cache in this folder. The folder is created when the first list is stored.
     pub fn dir(folder: impl Into<PathBuf>) -> Self {
         let folder = folder.into();
         Self { folder }
@@ -189,7 +189,7 @@ impl ServerCache {
         self.cache.folder.join(format!("{name}.json"))
     }
 
-    /// Returns the stored list of this kind. A damaged file counts as missing.
+    /// Returns the stored list of this kind. A damaged file is treated like a missing file.
     fn load<T: DeserializeOwned>(&self, kind: &str) -> Option<Vec<T>> {
         let mut bytes = Vec::new();
         let file = fs::File::open(self.path(kind)).ok()?;
@@ -200,7 +200,8 @@ impl ServerCache {
         Some(cached.items)
     }
 
-    /// Replaces the stored list, or removes it if it is empty. Does nothing if a list of this kind with a greater number was stored. Blocks.
+    /// Replaces the stored list, or removes it if `list` is empty. Does nothing if a list of this kind with a greater number was
+    /// already stored. Blocks the thread.
     pub(super) fn store<T: Serialize>(
         &self,
         kind: &'static str,

@@ -1,4 +1,4 @@
-//! The way in which a supervised client obtains a transport for each connection.
+//! Creates the transports of a supervised client, one for each connection.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use mcp_protocol::{BoxFuture, Connection, Inbound};
 
 use super::stderr::StderrLog;
 
-/// A connector, which creates the transport of each connection to one server.
+/// A connector: it creates the transport for each connection to one server.
 ///
 /// A closure from `&StderrLog` to a transport is a connector, for example for an
 /// `HttpTransport` with OAuth.
 pub trait Connector: Send + Sync + 'static {
-    /// Creates a transport, which is not started yet. A child process passes its stderr to `stderr`.
+    /// Creates a transport without starting it. If the transport is a child process, its stderr is written to `stderr`.
     ///
     /// # Errors
     /// The configuration is invalid. The server is then not restarted automatically.
@@ -30,7 +30,7 @@ where
     }
 }
 
-/// A boxed transport as a transport.
+/// Makes a boxed transport usable as a transport.
 pub(super) struct AnyTransport(pub(super) Box<dyn Transport>);
 
 impl Transport for AnyTransport {

@@ -1,4 +1,4 @@
-//! A client that is kept connected: started, restarted after failures, and closed with its host.
+//! Keeps a client connected: starts the server, restarts it after failures, and closes it with the host.
 
 mod builder;
 mod catalog;
@@ -38,8 +38,8 @@ use task::{Goal, Published};
 use crate::action_kind::ActionKind;
 use crate::error::HostError;
 
-/// A client of one server that is connected again when its connection ends. Cloning returns another
-/// handle. When the last handle is dropped, the connection is closed in the background.
+/// A client of one server. When its connection ends, the client connects again. Cloning returns another handle. When the last
+/// handle is dropped, the connection is closed in the background.
 ///
 /// ```no_run
 /// # async fn run() -> Result<(), mcp_host::HostError> {
@@ -72,8 +72,8 @@ struct Handle {
 pub(crate) type ProgressHandler = Arc<dyn Fn(&str, &str, &Progress) + Send + Sync>;
 
 impl SupervisedClient {
-    /// Creates the builder. `client` has the handlers and settings of each connection; its
-    /// `connect_timeout` and `max_list_bytes` are replaced.
+    /// Creates the builder. `client` has the handlers and settings of each connection, except that `connect_timeout` and
+    /// `max_list_bytes` are replaced.
     pub fn builder(
         name: impl Into<String>,
         client: ClientBuilder,
@@ -87,12 +87,13 @@ impl SupervisedClient {
         &self.0.name
     }
 
-    /// Returns the state.
+    /// Returns the current state of the server.
     pub fn state(&self) -> ServerState {
         self.0.published.state.borrow().clone()
     }
 
-    /// Completes with the state when the state fulfils a condition. Short states can be missed.
+    /// Waits until the state of the server fulfils a condition, and returns the state. A state that lasts only a short time can
+    /// be missed.
     ///
     /// # Cancel safety
     /// Cancel safe.
@@ -103,12 +104,12 @@ impl SupervisedClient {
         reached.map_or_else(|_| self.state(), |state| state.clone())
     }
 
-    /// Returns the tools that are known now, without waiting.
+    /// Returns the currently known tools, without waiting.
     pub fn tools(&self) -> ItemList<Tool> {
         self.0.published.lists.tools.borrow().clone()
     }
 
-    /// Completes when the tools were replaced or became stale, for example to update a menu.
+    /// Completes when the list of tools was replaced or has become stale. Use it, for example, to update a menu.
     ///
     /// # Cancel safety
     /// Cancel safe.
@@ -120,16 +121,16 @@ impl SupervisedClient {
         self.tools()
     }
 
-    /// Returns the last stderr lines of the server, over all its restarts.
+    /// Returns the last stderr lines of the server, including the lines before a restart.
     pub fn stderr(&self) -> Vec<String> {
         self.0.published.stderr.lines()
     }
 
-    /// Returns the connected client, and waits while the server starts or waits for a restart. Calls through this client bypass
-    /// consent, the policy and the audit log.
+    /// Returns the connected client. If the server is starting or waits for a restart, waits until it is connected. Calls through
+    /// this client bypass consent, the policy and the audit log.
     ///
     /// # Errors
-    /// [`HostError::Unavailable`] if the server is off or has failed, or is not connected within
+    /// [`HostError::Unavailable`] if the server is off, has failed, or is not connected within
     /// [`wait_timeout`](SupervisedBuilder::wait_timeout).
     ///
     /// # Cancel safety
@@ -138,7 +139,7 @@ impl SupervisedClient {
         self.connected().await.map(|(client, _)| client)
     }
 
-    /// Returns the client, and a receiver that changes when the task has noticed the end of its connection.
+    /// Returns the client, and a receiver that changes when the supervisor has noticed the end of the client's connection.
     async fn connected(&self) -> Result<(Client, watch::Receiver<Option<Client>>), HostError> {
         let published = &self.0.published;
         let (mut clients, mut states) = (published.client.subscribe(), published.state.subscribe());
@@ -176,16 +177,16 @@ impl SupervisedClient {
         }
     }
 
-    /// Calls a tool, after waiting for the server as [`client`](Self::client) does.
+    /// Calls a tool. Waits for the server in the same way as [`client`](Self::client).
     ///
-    /// If the tool is no longer in the server's list, returns a result with `is_error` that says so. The model may have chosen
-    /// the tool from an older list.
+    /// If the tool is no longer in the server's list, returns a result with `is_error` and this reason, because the model may
+    /// have chosen the tool from an older list.
     ///
     /// # Errors
-    /// As [`client`](Self::client). [`HostError::MayHaveRun`] if the connection ended during the call; the call is repeated only
-    /// if the server is [trusted](SupervisedBuilder::trusted) and the tool is read-only or idempotent. [`HostError::Denied`] if
-    /// the call needs [consent](crate::HostBuilder::consent) and the user does not give it. [`HostError::Call`] for all other
-    /// failures.
+    /// The errors of [`client`](Self::client). [`HostError::MayHaveRun`] if the connection ended during the call. The call is
+    /// repeated only if the server is [trusted](SupervisedBuilder::trusted) and the tool is read-only or idempotent.
+    /// [`HostError::Denied`] if the call needs [consent](crate::HostBuilder::consent) and the user does not give it.
+    /// [`HostError::Call`] for all other failures.
     pub async fn call_tool(
         &self,
         name: &str,
@@ -264,14 +265,13 @@ impl SupervisedClient {
         Some(Timeouts::new(idle, Timeouts::default().total.max(idle)))
     }
 
-    /// Waits until the tools of a new connection are listed, because a list from the cache may be
-    /// out of date.
+    /// Waits until the tools of a new connection are listed. Before that, the list from the cache may be out of date.
     async fn listed(&self) {
         let is_listed = |state: &ServerState| *state != ServerState::Starting;
         let _ = timeout(self.0.wait_timeout, self.wait_for(is_listed)).await;
     }
 
-    /// Starts the server again, even if it has failed or is off. An open connection is closed first.
+    /// Starts the server again, even if it is off or has failed. Closes an open connection first.
     pub fn restart(&self) {
         // At once, so that a call that follows waits for the new connection.
         let published = &self.0.published;
@@ -287,14 +287,14 @@ impl SupervisedClient {
         self.0.goal.send_replace(Goal { is_running: true });
     }
 
-    /// Closes the connection, and does not start the server again. Completes when the server is off.
+    /// Closes the connection, and prevents further starts. Completes when the server is off.
     pub async fn stop(&self) {
         self.0.goal.send_replace(Goal { is_running: false });
         self.wait_for(|state| *state == ServerState::Off).await;
     }
 }
 
-/// The definition whose call was permitted.
+/// The tool definition for which a call was permitted.
 #[derive(Default)]
 struct Permitted {
     hash: Option<String>,
@@ -302,10 +302,10 @@ struct Permitted {
 }
 
 impl Permitted {
-    /// Maximum number of changes of the definition between the permission and the call.
+    /// Maximum number of times that the definition can change between the permission and the call.
     const MAX_CHANGES: usize = 3;
 
-    /// Asks for permission if the definition differs from the permitted definition. Returns whether the definition differs.
+    /// Asks for permission if the tool definition differs from the permitted definition. Returns whether it differs.
     async fn ask(
         &mut self,
         server: &str,
@@ -340,7 +340,7 @@ impl Permitted {
     }
 }
 
-/// Returns whether the server declares that a second call has no further effect.
+/// Returns whether the server declares that a second call of the tool has no further effect.
 fn is_repeatable(tool: &Tool) -> bool {
     tool.annotations.as_ref().is_some_and(|annotations| {
         annotations.read_only_hint == Some(true) || annotations.idempotent_hint == Some(true)

@@ -6,36 +6,36 @@ use std::sync::{Mutex, MutexGuard};
 use mcp_protocol::lock;
 
 tokio::task_local! {
-    /// The depth of the sampling request whose model runs in this task.
+    /// The depth of the sampling request that a model answers in this task.
     static DEPTH: u32;
 }
 
-/// Runs a future as part of a sampling request of this depth.
+/// Runs a future as a part of a sampling request that has this depth.
 pub(crate) async fn within<F: Future>(depth: u32, future: F) -> F::Output {
     DEPTH.scope(depth, future).await
 }
 
-/// The running tool calls of one server: the number of calls that belong to sampling requests of each depth. Other calls have
-/// depth 0. The depth of sampling requests is limited, so the size of the map is limited, too.
+/// The number of running tool calls of one server, by depth. A call that belongs to a sampling request has the depth of the
+/// request; other calls have depth 0. The depth of sampling requests is limited, so the size of the map is limited too.
 #[derive(Debug, Default)]
 pub(crate) struct RunningCalls(Mutex<BTreeMap<u32, usize>>);
 
-/// A running call, which ends on drop.
+/// A running call. The call ends when this value is dropped.
 pub(super) struct RunningCall<'a> {
     calls: &'a RunningCalls,
     depth: u32,
 }
 
 impl RunningCalls {
-    /// Counts a call of the current task.
+    /// Counts a call with the depth of the current task.
     pub(super) fn start(&self) -> RunningCall<'_> {
         let depth = DEPTH.try_with(|depth| *depth).unwrap_or_default();
         *self.by_depth().entry(depth).or_default() += 1;
         RunningCall { calls: self, depth }
     }
 
-    /// Returns the greatest depth of the running calls. A request of a server does not say which call it
-    /// belongs to.
+    /// Returns the greatest depth of the running calls. It is used for requests of the server, because a request does not say to
+    /// which call it belongs.
     pub(crate) fn max_depth(&self) -> u32 {
         self.by_depth()
             .last_key_value()

@@ -1,19 +1,19 @@
-//! Ends the children of a host that was killed.
+//! Ends the child processes of a host that was killed.
 //!
-//! A killed process cannot end its children, and the parent-death signal of Linux reaches only direct children: `node` below
-//! `npx` would continue. This process therefore starts a shell, and sends it the process groups of all children over a pipe. When
-//! this process ends, for whatever reason, the pipe closes, and the shell ends the remaining groups. ADR 0032 has the
+//! A killed process cannot end its children, and the parent-death signal of Linux reaches only direct children: if `npx` has
+//! started `node`, `node` would continue. This process therefore starts a shell, and sends it the process groups of all children
+//! over a pipe. When this process ends for any reason, the pipe closes, and the shell ends the remaining groups. ADR 0032 has the
 //! alternatives.
 
 use std::any::Any;
 
-/// Registers a process group until the result is dropped. A failure is logged.
+/// Registers a process group until the returned guard is dropped. Logs a failure.
 #[cfg(unix)]
 pub(crate) fn guard(group: u32) -> Box<dyn Any + Send> {
     Box::new(unix::Registration::new(group))
 }
 
-/// Does nothing: without process groups, the host knows only the child itself.
+/// Does nothing. Without process groups, the host cannot reach the descendants of the child.
 #[cfg(not(unix))]
 pub(crate) fn guard(_group: u32) -> Box<dyn Any + Send> {
     Box::new(())
@@ -28,7 +28,8 @@ mod unix {
 
     use mcp_protocol::lock;
 
-    /// Reads `+ group` and `- group`; at the end of the input, ends the groups that are left.
+    /// The script of the shell. It reads lines `+ group` and `- group`. At the end of the input, it ends the process groups that
+    /// are left.
     const SCRIPT: &str = r#"
 trap '' HUP INT TERM
 groups=

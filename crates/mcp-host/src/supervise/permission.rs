@@ -11,25 +11,25 @@ use serde_json::Value;
 
 use crate::action_kind::ActionKind;
 
-/// A prompt, resource or skill that the host requests from a server.
+/// An item that the host requests from a server.
 pub(crate) enum Item<'a> {
     Prompt {
         name: &'a str,
-        /// The prompt in the list of the server.
+        /// The prompt from the list of the server.
         prompt: Option<&'a Prompt>,
         arguments: &'a [(String, String)],
     },
-    /// A resource that is read or watched.
+    /// A resource that the host reads or watches.
     Resource {
         uri: &'a str,
         is_listed: bool,
-        /// Whether it is a file of a listed skill.
+        /// Whether the resource is a file of a listed skill.
         is_of_skill: bool,
     },
-    /// The `SKILL.md` of a skill, or another of its files.
+    /// The `SKILL.md` of a skill, or another file of the skill.
     Skill {
         entry: &'a Arc<SkillEntry>,
-        /// The path of the other file.
+        /// The path of the other file; `None` for `SKILL.md`.
         path: Option<&'a str>,
     },
     /// Values for an argument of a prompt, or for a variable of a resource template.
@@ -65,31 +65,31 @@ impl Item<'_> {
     }
 }
 
-/// A permission, which decides what a supervised client may do. An error is the reason for a denial.
+/// Decides what a supervised client may do. An error is the reason for a denial.
 pub(crate) trait Permission: Send + Sync + 'static {
-    /// Decides about the connection. `before_ask` is called before a person is asked.
+    /// Decides whether the client may connect. Calls `before_ask` before a person is asked.
     fn connect<'a>(
         &'a self,
         before_ask: &'a (dyn Fn() + Sync),
     ) -> BoxFuture<'a, Result<(), String>>;
 
-    /// Decides about a call.
+    /// Decides whether the client may call a tool.
     fn call<'a>(
         &'a self,
         tool: &'a Arc<Tool>,
         arguments: &'a Value,
     ) -> BoxFuture<'a, Result<(), String>>;
 
-    /// Notes that the application has received text of the server. Must be called before a model can receive this text.
+    /// Records that the application has received text from the server. Must be called before a model can receive this text.
     fn received(&self);
 
-    /// Decides about a prompt, a resource or a skill.
+    /// Decides whether the client may request a prompt, a resource or a skill.
     fn fetch<'a>(&'a self, item: &'a Item<'a>) -> BoxFuture<'a, Result<(), String>>;
 
-    /// Receives whether the server has returned an item that was permitted. Must be called before a model receives the item.
+    /// Records whether the server has returned a permitted item. Must be called before a model receives the item.
     fn fetched(&self, item: &Item<'_>, started: Instant, is_ok: bool);
 
-    /// Receives the result of a call that was permitted.
+    /// Records the result of a permitted call.
     fn called(
         &self,
         tool: &str,

@@ -1,4 +1,4 @@
-//! The delays between restarts of a server.
+//! Computes the delays between restarts of a server.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -7,23 +7,24 @@ use tokio::time::Instant;
 
 /// The backoff between restarts of a failed server, and the number of failures after which the host gives up.
 ///
-/// The delay before a restart starts at 0.25 s and doubles up to 60 s; a jitter shortens it by up to a quarter. A connection
-/// that lasts 60 s resets the delay. After 10 failures in 10 min, the server is in state [`Failed`](crate::ServerState::Failed) and
-/// is not restarted automatically.
+/// The delay before a restart starts at 0.25 s and doubles up to 60 s. A random jitter shortens each delay by up to a quarter. A
+/// connection that lasts 60 s resets the delay. After 10 failures in 10 min, the server is in state
+/// [`Failed`](crate::ServerState::Failed) and is not restarted automatically.
 ///
-/// If a connected server cannot list its tools, the host repeats that request with the same delays and without a limit.
+/// If a connected server cannot list its tools, the host repeats the request with the same delays. The number of these requests
+/// is not limited.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RestartPolicy {
-    /// The first delay. Default: 0.25 s.
+    /// The delay after the first failure. Default: 0.25 s.
     pub initial_delay: Duration,
-    /// The longest delay. Default: 60 s.
+    /// The maximum delay. Default: 60 s.
     pub max_delay: Duration,
     /// Minimum duration of a connection that resets the delay. Default: 60 s.
     pub reset_after: Duration,
-    /// Number of failures after which the server is not started again. Default 10.
+    /// Number of failures within `failure_window` after which the server is not started again. Default: 10.
     pub max_failures: usize,
-    /// The time in which failures are counted. Default 10 min.
+    /// The period in which failures are counted. Default: 10 min.
     pub failure_window: Duration,
 }
 
@@ -40,21 +41,21 @@ impl Default for RestartPolicy {
 }
 
 impl RestartPolicy {
-    /// Sets the first delay.
+    /// Sets the delay after the first failure.
     #[must_use]
     pub fn with_initial_delay(mut self, delay: Duration) -> Self {
         self.initial_delay = delay;
         self
     }
 
-    /// Sets the longest delay.
+    /// Sets the maximum delay.
     #[must_use]
     pub fn with_max_delay(mut self, delay: Duration) -> Self {
         self.max_delay = delay;
         self
     }
 
-    /// Sets after how many failures within `window` the server is not started again.
+    /// Sets the number of failures within `window` after which the server is not started again.
     #[must_use]
     pub fn with_max_failures(mut self, failures: usize, window: Duration) -> Self {
         (self.max_failures, self.failure_window) = (failures, window);
@@ -79,8 +80,8 @@ pub(super) struct Failures {
 }
 
 impl Failures {
-    /// Counts a failure. `lasted` is how long the connection was open, and `random` a number from 0 to 255 for the jitter.
-    /// Returns the wait before the restart; `None` if there were too many failures.
+    /// Counts a failure. `lasted` is the time for which the connection was open. `random` is a number from 0 to 255 for the
+    /// jitter. Returns the delay before the restart; `None` if there were too many failures.
     pub(super) fn wait(
         &mut self,
         policy: &RestartPolicy,

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::text::printable;
 
-/// The state of a supervised server. Its text escapes control characters and invisible characters of the server.
+/// The state of a supervised server. Its text escapes control characters and invisible characters from the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServerState {
@@ -14,18 +14,18 @@ pub enum ServerState {
     Off,
     /// Starting, negotiating the revision, or listing its tools for the first time.
     Starting,
-    /// Not started yet: a person is asked whether to connect.
+    /// Not started yet, because a person is being asked whether to connect.
     NeedsConsent,
     /// Connected, and its tools are known.
     Ready,
-    /// Connected, but its tools could not be listed. Tools of an earlier list are marked as stale. The list is
-    /// requested again after the waits of the [`RestartPolicy`](crate::RestartPolicy).
+    /// Connected, but its tools could not be listed. Tools of an earlier list are marked as stale. The host requests the list
+    /// again after the delays of the [`RestartPolicy`](crate::RestartPolicy).
     #[non_exhaustive]
     Degraded {
-        /// The reason.
+        /// The reason why the tools could not be listed.
         reason: Arc<str>,
     },
-    /// Not connected; the next start is planned.
+    /// Not connected. The host will start the server again.
     #[non_exhaustive]
     Backoff {
         /// The time of the next start.
@@ -33,10 +33,10 @@ pub enum ServerState {
         /// The reason why the last connection ended or failed.
         reason: Arc<str>,
     },
-    /// Not connected, and not started again until the application asks for it.
+    /// Not connected. The host does not start the server again until the application requests it.
     #[non_exhaustive]
     Failed {
-        /// The reason.
+        /// The reason for the failure.
         reason: Arc<str>,
     },
 }

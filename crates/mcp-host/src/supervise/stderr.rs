@@ -7,7 +7,7 @@ use mcp_protocol::lock;
 
 use crate::text::is_hidden;
 
-/// The last 64 KiB of the stderr of a server, over all its restarts. Cloning returns another handle.
+/// The last 64 KiB that a server has written to stderr, including the text before a restart. Cloning returns another handle.
 #[derive(Debug, Clone, Default)]
 pub struct StderrLog(Arc<Mutex<Ring>>);
 
@@ -17,9 +17,9 @@ struct Ring {
     bytes: usize,
 }
 
-/// Number of bytes that are kept.
+/// Maximum size of the lines that are kept, in bytes.
 const MAX_BYTES: usize = 64 << 10;
-/// Bytes that each line takes in addition to its text.
+/// Number of bytes that are counted for each line in addition to its text.
 const LINE_BYTES: usize = size_of::<String>();
 
 impl StderrLog {

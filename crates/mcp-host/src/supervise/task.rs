@@ -1,4 +1,4 @@
-//! The task that keeps one server connected.
+//! A background task that keeps one server connected.
 
 use std::convert::Infallible;
 use std::pin::pin;
@@ -20,28 +20,28 @@ use super::state::ServerState;
 use super::stderr::StderrLog;
 use crate::text::{one_line, printable};
 
-/// Time for which a starting server counts against the limit of simultaneous starts. A server that does not respond must not
-/// delay the other servers.
+/// Time after which a server that is still starting no longer counts against the limit of simultaneous starts. A server that does
+/// not respond must not delay the other servers.
 const START_TURN: Duration = Duration::from_millis(100);
 
-/// Delay before a list is requested again after a change notification.
+/// Delay between a change notification and the request for the list.
 const CHANGE_DELAY: Duration = Duration::from_millis(50);
 
-/// Maximum number of characters of an error of a skill in the log.
+/// Maximum number of characters that the log shows of an error of a skill.
 const MAX_SHOWN: usize = 300;
 
-/// The state that the application has requested.
+/// The state that the application wants.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Goal {
     pub(super) is_running: bool,
 }
 
-/// The state that the task shares with its handles.
+/// The state that the background task shares with its handles.
 #[derive(Debug)]
 pub(super) struct Published {
     pub(super) state: watch::Sender<ServerState>,
     pub(super) client: watch::Sender<Option<Client>>,
-    /// The connection that has to be closed before a restart.
+    /// The connection that must be closed before a restart.
     pub(super) closing: watch::Sender<Option<Client>>,
     pub(super) lists: Lists,
     pub(super) stderr: StderrLog,
@@ -55,7 +55,7 @@ pub(super) struct Settings {
     pub(super) cache: Option<ServerCache>,
     /// Decides whether the host may connect and call tools; `None` allows everything.
     pub(super) permission: Option<Arc<dyn Permission>>,
-    /// The permits for simultaneous starts.
+    /// The permits for simultaneous starts; `None` without a limit.
     pub(super) starts: Option<Arc<Semaphore>>,
     /// The roots of the server, if the host has roots.
     pub(super) roots: Option<watch::Receiver<Vec<Root>>>,
@@ -79,7 +79,7 @@ impl Ended {
     }
 }
 
-/// Runs until all handles are dropped.
+/// Runs the task until all handles are dropped.
 pub(super) async fn run(
     published: Arc<Published>,
     settings: Settings,
@@ -148,7 +148,7 @@ async fn pause(published: &Published, settings: &Settings, failures: &mut Failur
     }
 }
 
-/// Asks whether the host may connect.
+/// Asks the permission whether the host may connect.
 async fn permit(
     published: &Published,
     settings: &Settings,
@@ -169,7 +169,7 @@ async fn permit(
     Ok(())
 }
 
-/// Connects and stays until the connection ends.
+/// Connects, and completes when the connection has ended.
 async fn connected(published: &Published, settings: &Settings) -> Ended {
     published.state.send_replace(ServerState::Starting);
     let changed = Arc::new(Changed::default());
@@ -221,7 +221,7 @@ impl Changed {
     }
 }
 
-/// Requests all lists now, each again after a change, and again after a failure.
+/// Requests all lists at once. Requests a list again after a change and after a failure.
 async fn keep_listed(
     published: &Published,
     settings: &Settings,
@@ -293,12 +293,12 @@ async fn keep_listed(
 struct Keeper<'a> {
     settings: &'a Settings,
     pending: &'a watch::Sender<usize>,
-    /// The last warning about skills that are left out.
+    /// The last warning about skills that were left out.
     rejected: Mutex<String>,
 }
 
 impl Keeper<'_> {
-    /// Keeps one list up to date. `listed` receives the reason of each failure, and `None` after each success.
+    /// Keeps one list up to date. Sends to `listed` the reason of each failure, and `None` after each success.
     async fn keep<T, F>(
         &self,
         kind: &'static str,
@@ -351,7 +351,7 @@ impl Keeper<'_> {
         }
     }
 
-    /// Requests a list. A list that the server does not offer is empty.
+    /// Requests a list. If the server does not offer the list, the result is empty.
     async fn request<T>(
         &self,
         kind: &str,
@@ -370,7 +370,7 @@ impl Keeper<'_> {
         }
     }
 
-    /// Requests the skills. Skills that do not follow the specification are left out.
+    /// Requests the skills. Leaves out skills that do not follow the specification.
     async fn request_skills(&self, client: &Client) -> Result<Vec<SkillEntry>, String> {
         let Ok(skills) = RemoteSkills::new(client) else {
             return Ok(Vec::new());
@@ -389,7 +389,7 @@ impl Keeper<'_> {
             let error: String = first.error.to_string().chars().take(MAX_SHOWN).collect();
             let (count, error) = (list.rejected.len(), printable(&error));
             let warning =
-                format!("{count} skill(s) of a server are left out; the first one: {error}");
+                format!("{count} skill(s) of a server are left out; the first error: {error}");
             // Once, and not after each change of the resources.
             let mut last = lock(&self.rejected);
             if *last != warning {
@@ -408,7 +408,7 @@ impl Keeper<'_> {
                 catalog::TOOLS => "tools",
                 kind => kind,
             };
-            format!("no list of {kind} within {start_timeout:?} (start_timeout)")
+            format!("the server did not return its list of {kind} within {start_timeout:?} (start_timeout)")
         })
     }
 

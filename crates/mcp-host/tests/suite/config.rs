@@ -14,7 +14,7 @@ fn only(text: &str, format: ConfigFormat) -> ServerConfig {
 }
 
 #[test]
-fn a_server_is_the_same_in_every_format() {
+fn each_format_gives_the_same_configuration_of_a_server() {
     let expected = ServerConfig::stdio("uvx", ["mcp-server-git"]);
     for (format, text) in [
         (
@@ -36,7 +36,7 @@ fn a_server_is_the_same_in_every_format() {
 
 /// A child reads `BASH_ENV=` with the value `/evil.sh` as `BASH_ENV` with the value `=/evil.sh`.
 #[test]
-fn a_variable_has_the_name_that_consent_shows() {
+fn invalid_names_of_environment_variables_are_errors() {
     for (name, is_valid) in [
         ("API_KEY", true),
         ("BASH_ENV=", false),

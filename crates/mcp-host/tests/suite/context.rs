@@ -71,7 +71,7 @@ fn text(result: &ReadResourceResult) -> &str {
 }
 
 #[tokio::test(start_paused = true)]
-async fn items_of_all_servers_have_unique_names_and_are_used_by_them() {
+async fn items_of_all_servers_have_unique_names_and_can_be_used_by_name() {
     let host = two(&Killable::default()).start();
     host.settled().await;
     let prompts = host.prompts();
@@ -333,7 +333,7 @@ async fn prompts_and_resources_chosen_by_the_user_need_no_consent_unless_a_rule_
 
 // A text of one server could make the model send what it knows to another server, in a URI or an argument.
 #[tokio::test(start_paused = true)]
-async fn after_a_result_of_an_untrusted_server_only_a_choice_among_listed_items_needs_no_consent() {
+async fn after_an_untrusted_result_only_listed_items_need_no_consent() {
     let person = Person::default();
     let host = two(&Killable::default())
         .consent(person.answers(Decision::AllowAlways))

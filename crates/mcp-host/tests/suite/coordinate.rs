@@ -396,7 +396,7 @@ async fn only_web_urls_are_shown_with_their_host() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn open_requests_of_a_server_are_limited() {
+async fn open_elicitation_requests_of_a_server_are_limited() {
     let form = json!({ "message": "m", "requestedSchema": { "type": "object", "properties": {} } });
     for builder in hosts(move || asking(form.clone())) {
         let (opened, answer) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
@@ -441,7 +441,7 @@ impl Drop for NotifyOnDrop {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_form_of_a_server_that_ends_is_withdrawn() {
+async fn a_form_is_withdrawn_when_its_server_ends() {
     let form = json!({ "message": "m", "requestedSchema": { "type": "object", "properties": {} } });
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let (killable, form) = (Killable::default(), form.clone());

@@ -78,7 +78,7 @@ async fn skills_of_all_servers_are_read_from_their_servers() {
     let error = host.read_skill("plain", REVIEW).await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        r#"the server "plain" lists no skill "skill://review/SKILL.md""#
+        r#"the server "plain" does not list the skill "skill://review/SKILL.md""#
     );
     let error = host.read_skill("gti", REVIEW).await.unwrap_err();
     assert!(matches!(error, HostError::UnknownServer { .. }), "{error}");
@@ -237,7 +237,7 @@ fn the_futures_of_a_host_can_be_sent_to_other_threads() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_application_sees_the_entry_that_a_person_decides_about() {
+async fn a_consent_request_for_a_skill_contains_its_entry() {
     let host = two()
         .consent(async |request: ConsentRequest| match request.action {
             ConsentAction::UseSkill {

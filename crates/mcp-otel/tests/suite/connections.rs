@@ -45,7 +45,7 @@ async fn a_session_is_measured_from_initialize_to_its_end() {
 }
 
 #[tokio::test]
-async fn a_server_counts_what_it_discards() {
+async fn a_server_counts_messages_that_it_discards() {
     let records = Records::new();
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     let (read, write) = tokio::io::split(theirs);
@@ -85,7 +85,7 @@ async fn a_server_counts_what_it_discards() {
 }
 
 #[tokio::test]
-async fn a_client_counts_what_it_discards() {
+async fn a_client_counts_messages_that_it_discards() {
     let records = Records::new();
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     let server = tokio::spawn(async move {

@@ -173,7 +173,7 @@ async fn a_cancelled_call_ends_its_spans() {
 }
 
 #[tokio::test]
-async fn a_lost_connection_is_the_error_of_its_calls() {
+async fn calls_on_a_lost_connection_are_recorded_as_failed() {
     let records = Records::new();
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     let (read, write) = tokio::io::split(theirs);

@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::support::{INITIALIZE, REVISIONS, Records, client, server, texts};
 
 #[tokio::test]
-async fn the_context_of_http_is_a_link() {
+async fn the_trace_context_of_http_headers_becomes_a_link() {
     for revision in REVISIONS {
         let records = Records::new();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -92,7 +92,7 @@ async fn post(address: SocketAddr, headers: &str, body: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_server_counts_what_it_discards() {
+async fn a_server_counts_messages_that_it_discards() {
     let records = Records::new();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -1,4 +1,4 @@
-//! Errors of the client side.
+//! Errors of clients that read skills.
 
 use std::fmt;
 
@@ -8,12 +8,12 @@ use crate::{EXTENSION, SkillError};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The server does not declare the extension.
+    /// The server does not declare the extension for skills.
     Unsupported,
     /// The server has more skills than a client reads.
     #[non_exhaustive]
     TooMany {
-        /// The maximum number.
+        /// The maximum number of skills.
         limit: usize,
         /// The maximum memory of the entries, in bytes.
         max_bytes: usize,

@@ -1,4 +1,4 @@
-//! The skills of a server, as a client reads them.
+//! Reads the skills of a server, for a client.
 
 mod error;
 mod requests;
@@ -19,10 +19,10 @@ use crate::{
 pub use error::Error;
 use requests::{GetSkill, ListSkills, Uri};
 
-/// Maximum number of pages of a list.
+/// Maximum number of pages that a client reads of a list.
 const MAX_PAGES: usize = 1_000;
 
-/// Maximum number of skills of a server.
+/// Maximum number of skills that a client reads from a server.
 const MAX_SKILLS: usize = 10_000;
 
 /// Default of [`RemoteSkills::max_list_bytes`]: 128 MiB.
@@ -30,9 +30,10 @@ const MAX_LIST_BYTES: usize = 128 << 20;
 
 /// The skills of one server.
 ///
-/// A skill is a set of instructions that the server wrote for a model. Show the user its name, description and server before a
-/// model reads it, and store the user's decision with [`SkillEntry::fingerprint`]. Two servers can have skills with the same URI,
-/// so identify a skill by its server and its URI. A file is read only when the program requests it, and is never executed.
+/// A skill is a set of instructions that the server has written for a model. Before a model reads a skill, show its name,
+/// description and server to the user. Store the user's decision with [`SkillEntry::fingerprint`]. Two servers can have skills
+/// with the same URI, so identify a skill by its server and its URI. A file is read only when the program requests it, and is
+/// never executed.
 #[derive(Debug, Clone)]
 pub struct RemoteSkills {
     client: Client,
@@ -41,13 +42,13 @@ pub struct RemoteSkills {
     timeouts: Option<Timeouts>,
 }
 
-/// The skills that a server listed.
+/// The skills that a server has listed.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct SkillList {
     /// The entries that follow the specification.
     pub skills: Vec<SkillEntry>,
-    /// The other entries, each with its problem.
+    /// The malformed entries, each with its problem.
     pub rejected: Vec<RejectedSkill>,
 }
 
@@ -79,20 +80,20 @@ impl RemoteSkills {
         }
     }
 
-    /// Accepts skills without digests, whose content the server can change with each read; default: they are
-    /// rejected when they are opened.
+    /// Accepts skills without digests. The server can change their content with each read. Default: such a skill is rejected when
+    /// it is opened.
     pub fn accept_dynamic(mut self) -> Self {
         self.accepts_dynamic = true;
         self
     }
 
-    /// Sets the maximum memory of the entries in [`list`](Self::list), estimated in bytes; default: 128 MiB.
+    /// Sets the maximum memory for the entries in [`list`](Self::list), in bytes. The memory is estimated. Default: 128 MiB.
     pub fn max_list_bytes(mut self, bytes: usize) -> Self {
         self.max_list_bytes = bytes;
         self
     }
 
-    /// Sets the timeouts of each request; default: those of the client.
+    /// Sets the timeouts of each request. Default: the timeouts of the client.
     pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = Some(timeouts);
         self
@@ -109,8 +110,8 @@ impl RemoteSkills {
     /// Lists all skills. Only entries are transferred, no files.
     ///
     /// # Errors
-    /// The server rejects the request, or returns more than 10,000 skills, 1,000 pages, or entries that need more
-    /// [memory](Self::max_list_bytes) than allowed. An entry that is malformed is in [`SkillList::rejected`].
+    /// The server rejects the request, or returns more than 10,000 skills, more than 1,000 pages, or entries that need more
+    /// [memory](Self::max_list_bytes) than allowed. A malformed entry is not an error; it is in [`SkillList::rejected`].
     pub async fn list(&self) -> Result<SkillList, Error> {
         let mut list = SkillList {
             skills: Vec::new(),
@@ -154,7 +155,7 @@ impl RemoteSkills {
         }
     }
 
-    /// Returns the entry of one skill, which need not be listed.
+    /// Returns the entry of one skill. The skill need not be in the list of the server.
     ///
     /// # Errors
     /// The server does not have the skill, or its entry is malformed.
@@ -174,7 +175,8 @@ impl RemoteSkills {
     /// Reads the `SKILL.md` of an entry and verifies it.
     ///
     /// # Errors
-    /// The content differs from the entry in size, digest or frontmatter, it is longer than 1 MiB, or the skill is dynamic.
+    /// The content differs from the entry in size, digest or frontmatter, the content is longer than 1 MiB, or the skill is
+    /// dynamic and the client does not accept dynamic skills.
     pub async fn open(&self, entry: SkillEntry) -> Result<RemoteSkill, Error> {
         self.accept(&entry)?;
         if entry
@@ -211,17 +213,18 @@ impl RemoteSkills {
         })
     }
 
-    /// Reads a file of a skill and verifies it. The path is relative to the folder of the `SKILL.md`, and is written as in the URI.
+    /// Reads a file of a skill and verifies it. `path` is relative to the folder of the `SKILL.md`, in the spelling of the URI.
     ///
     /// # Errors
-    /// The list of the skill does not contain the file, the file has another size or digest than in the list, or the skill is dynamic.
+    /// The entry of the skill does not contain the file, the size or digest of the file differs from the entry, or the skill is
+    /// dynamic and the client does not accept dynamic skills.
     pub async fn read_file(&self, entry: &SkillEntry, path: &str) -> Result<Vec<u8>, Error> {
         self.accept(entry)?;
         let uri = entry.file_uri(path)?;
         self.read(entry, &uri).await
     }
 
-    /// Checks an entry, and whether its content can be verified.
+    /// Checks an entry, and checks that its content can be verified.
     fn accept(&self, entry: &SkillEntry) -> Result<(), SkillError> {
         entry.check()?;
         if entry.resources == Manifest::Dynamic && !self.accepts_dynamic {
@@ -239,7 +242,7 @@ impl RemoteSkills {
     async fn read(&self, entry: &SkillEntry, uri: &str) -> Result<Vec<u8>, Error> {
         let listed = entry.file(uri);
         if listed.is_none() && entry.resources != Manifest::Dynamic {
-            let problem = format!("the file {uri} is not in its list");
+            let problem = format!("the file {uri} is not in the entry of the skill");
             return Err(SkillError::new(SkillErrorKind::Unlisted, &entry.uri, problem).into());
         }
         let call = self.client.read_resource(uri).fresh();
@@ -272,7 +275,7 @@ impl RemoteSkills {
         };
         if content.len() as u64 != listed.size {
             return Err(mismatch(format!(
-                "size is {} bytes, the entry says {}",
+                "the content has {} bytes, but the entry says {}",
                 content.len(),
                 listed.size
             )));
@@ -280,13 +283,13 @@ impl RemoteSkills {
         match digest(&content) == listed.digest {
             true => Ok(content),
             false => Err(mismatch(
-                "digest differs from the entry; get the entry again".to_owned(),
+                "the digest of the content differs from the entry; get the entry again".to_owned(),
             )),
         }
     }
 }
 
-/// A skill whose instructions were read and verified.
+/// A skill whose instructions have been read and verified.
 #[derive(Debug, Clone)]
 pub struct RemoteSkill {
     skills: RemoteSkills,
@@ -300,15 +303,16 @@ impl RemoteSkill {
         &self.entry
     }
 
-    /// Returns the text of the `SKILL.md` after the frontmatter. This is text of the server; mark it as such for the model.
+    /// Returns the text of the `SKILL.md` after the frontmatter. The text is from the server. Mark it as untrusted text for the
+    /// model.
     pub fn instructions(&self) -> &str {
         &self.instructions
     }
 
-    /// Reads a file of the skill and verifies it, as [`RemoteSkills::read_file`].
+    /// Reads a file of the skill and verifies it, in the same way as [`RemoteSkills::read_file`].
     ///
     /// # Errors
-    /// As [`RemoteSkills::read_file`].
+    /// The errors of [`RemoteSkills::read_file`].
     pub async fn read(&self, path: &str) -> Result<Vec<u8>, Error> {
         self.skills.read_file(&self.entry, path).await
     }
@@ -322,8 +326,9 @@ fn read_entry(entry: Value) -> Result<SkillEntry, RejectedSkill> {
     checked.map_err(|error| RejectedSkill { entry, error })
 }
 
-/// Returns the first field that differs; an absent field is null. Numbers are compared by value: the entry of another implementation can
-/// spell them differently. Reads each value once, because a server chooses how deep they are.
+/// Returns the name of the first field that differs between the two objects; `None` if they are equal. An absent field is equal
+/// to `null`. Numbers are compared by value, because another implementation can spell them differently. Reads each value once,
+/// because a server can send deeply nested values.
 fn difference<'a>(found: &'a JsonObject, entry: &'a JsonObject) -> Option<&'a str> {
     let differs =
         |name: &str, value: &Value| !is_same(value, entry.get(name).unwrap_or(&Value::Null));
@@ -376,7 +381,7 @@ mod tests {
         }
     }
 
-    /// Previously, the time doubled with each level.
+    /// Previously, the time for a comparison doubled with each level.
     #[test]
     fn deep_fields_are_compared_in_one_pass() {
         let mut value = json!(1);

@@ -16,8 +16,8 @@ pub(super) struct Uri {
     pub(super) uri: String,
 }
 
-/// The entries as raw text. They are decoded one by one, so that a malformed entry does not affect the other entries. Only the
-/// entries that the client reads are decoded.
+/// The result of `skills/list`, with the entries as raw text. The client decodes the entries one by one, so that a malformed
+/// entry does not affect the other entries. It decodes only the entries that it reads.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Skills {

@@ -1,4 +1,4 @@
-//! The folders of all skills, for `resources/directory/read`.
+//! Lists the folders of all skills, for `resources/directory/read`.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::skill::File;
 /// The MIME type of a folder.
 const DIRECTORY: &str = "inode/directory";
 
-/// A file or folder in a folder.
+/// A file or folder that is contained in another folder.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Child {
@@ -27,7 +27,7 @@ pub(super) struct Child {
 pub(super) struct Directories(BTreeMap<String, Vec<Child>>);
 
 impl Directories {
-    /// Collects the folders of these files, by URI.
+    /// Collects the folders of these files. The keys of `files` are URIs.
     pub(super) fn of<'a>(files: impl IntoIterator<Item = (&'a String, &'a File)>) -> Self {
         let mut all: BTreeMap<String, BTreeMap<String, Child>> = BTreeMap::new();
         for (uri, file) in files {

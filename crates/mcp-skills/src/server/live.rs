@@ -11,7 +11,7 @@ use super::directories::Directories;
 use super::skill::File;
 use crate::SkillEntry;
 
-/// The present results of the methods of the extension.
+/// The current results of the methods of the extension.
 #[derive(Default)]
 pub(super) struct ServedSkills {
     /// The entries, sorted by URI.
@@ -54,7 +54,7 @@ fn resource<S: Clone + Send + Sync + 'static>(uri: &str, file: &File) -> Resourc
     }
 }
 
-/// A handle that replaces the skills of a running server. Returned by [`Skills::live`]. Clones are handles to the same skills.
+/// A handle that replaces the skills of a running server. [`Skills::live`] returns it. Clones are handles to the same skills.
 #[derive(Clone, Default)]
 pub struct LiveSkills {
     served: Arc<RwLock<Arc<ServedSkills>>>,
@@ -72,11 +72,11 @@ impl LiveSkills {
         *self.served.write().unwrap_or_else(PoisonError::into_inner) = skills;
     }
 
-    /// Replaces all skills of the server, and notifies clients of the files that changed. Returns whether there was a difference.
-    /// Without a difference, this does nothing, so a timer can call it often.
+    /// Replaces all skills of the server, and notifies clients of the files that changed. Returns whether the skills have
+    /// changed. If they have not changed, does nothing, so a timer can call this method often.
     ///
-    /// A client that reads a changed file at the same moment can receive the error that the file does not exist. A client with an
-    /// older entry notices that the digest of a changed file differs.
+    /// If a client reads a changed file at the same moment, it can receive the error that the file does not exist. If a client
+    /// has an older entry, it finds that the digest of the changed file differs.
     ///
     /// # Errors
     /// A file has the URI of another resource of the server. The server then keeps the old skills.

@@ -1,4 +1,4 @@
-//! The skills of a server.
+//! Serves the skills of a server.
 
 mod directories;
 mod live;
@@ -24,8 +24,8 @@ const PAGE: usize = 50;
 
 /// The skills of a server, for `ServerBuilder::with`.
 ///
-/// Their files are resources, which every client can read. The extension has the methods `skills/list`, `skills/get` and
-/// `resources/directory/read`.
+/// The files of the skills are resources, which every client can read. The extension has the methods `skills/list`, `skills/get`
+/// and `resources/directory/read`.
 #[derive(Debug, Default)]
 pub struct Skills {
     /// The skills, by URI.
@@ -40,8 +40,8 @@ impl Skills {
         Self::default()
     }
 
-    /// Reads all skills of a folder: each folder in it, at any depth, that contains a `SKILL.md`. The path from the
-    /// folder becomes the path of the URI. The files are kept in memory; see [`live`](Self::live) for changes on the disk.
+    /// Reads all skills in a folder. A skill is a folder, at any depth, that contains a `SKILL.md`. Its path relative to `folder`
+    /// becomes the path of its URI. The files are kept in memory; see [`live`](Self::live) for changes on the disk.
     ///
     /// # Errors
     /// A skill cannot be read or is not valid; see [`Skill::from_folder`].
@@ -50,13 +50,13 @@ impl Skills {
         Ok(skills.into_iter().fold(Self::new(), Self::skill))
     }
 
-    /// Adds a skill. It replaces a skill with the same path.
+    /// Adds a skill. If there is already a skill with the same path, replaces it.
     pub fn skill(mut self, skill: Skill) -> Self {
         self.skills.insert(skill.entry().uri.clone(), skill);
         self
     }
 
-    /// Sets how many items a page of a list has; default: 50.
+    /// Sets the number of items on a page of a list. Default: 50.
     pub fn page_size(mut self, items: usize) -> Self {
         self.page_size = Some(items.max(1));
         self
@@ -165,7 +165,7 @@ impl<S: Clone + Send + Sync + 'static> Extension<S> for Skills {
     }
 }
 
-/// Adds the members that results of lists have since 2026-07-28, and the cursor of the next page.
+/// Adds the members that list results have since 2026-07-28, and the cursor of the next page, to a result.
 fn cacheable(cx: &Ctx, mut result: Value, next: Option<String>) -> Value {
     if cx.revision().is_stateless() {
         result["ttlMs"] = json!(0);

@@ -1,4 +1,4 @@
-//! One skill, from files in memory or on the disk.
+//! Reads one skill from files in memory or on the disk.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::entry::{INSTRUCTIONS, check_name, check_size};
 use crate::frontmatter;
 use crate::{FileEntry, MAX_BYTES, MAX_FILES, Manifest, SkillEntry, SkillError, SkillErrorKind};
 
-/// The characters that are encoded in the path of a URI.
+/// The characters that are percent-encoded in the path of a URI.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -25,7 +25,7 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
 const NOT_A_FILE: &str =
     "symbolic links, special files, and names with ':' or '\\' are not allowed in skills";
 
-/// Maximum depth of folders.
+/// Maximum depth of folders in the folder of a skill.
 const MAX_DEPTH: usize = 16;
 
 /// A skill with its files.
@@ -46,8 +46,8 @@ pub(crate) struct File {
 }
 
 impl Skill {
-    /// Creates a skill from files in memory, by paths with slashes. One of them is `SKILL.md`. `path` is the path in the URIs,
-    /// and its last segment is the name of the skill: `review`, or `acme/review`.
+    /// Creates a skill from files in memory. Each file has a path with slashes, and one path must be `SKILL.md`. `path` is the
+    /// path of the skill in the URIs, for example `review` or `acme/review`. Its last segment is the name of the skill.
     ///
     /// # Errors
     /// The `SKILL.md` is missing, its frontmatter is not valid or has another name, or the skill is too large.
@@ -60,7 +60,8 @@ impl Skill {
         Self::new(path, files.collect())
     }
 
-    /// Reads a skill from a folder, whose name is the name of the skill. Files whose name begins with a dot are left out.
+    /// Reads a skill from a folder. The name of the folder is the name of the skill. Files whose name begins with a dot are left
+    /// out.
     ///
     /// # Errors
     /// A file cannot be read or is a symbolic link, and the errors of [`from_files`](Self::from_files).
@@ -119,7 +120,7 @@ impl Skill {
     }
 }
 
-/// The content of a file, shared by all reads.
+/// The content of a file. All reads share it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Content {
     Text(Arc<str>),
@@ -177,7 +178,7 @@ pub(super) fn all_in(root: &Path) -> Result<Vec<Skill>, SkillError> {
             if depth == MAX_DEPTH {
                 return Err(failed(
                     &entry,
-                    format!("more than {MAX_DEPTH} folders deep"),
+                    format!("the path has more than {MAX_DEPTH} levels of folders"),
                 ));
             }
             let path = match path.is_empty() {
@@ -218,7 +219,7 @@ fn read_files(
                 if depth == MAX_DEPTH {
                     return Err(failed(
                         &entry,
-                        format!("more than {MAX_DEPTH} folders deep"),
+                        format!("the path has more than {MAX_DEPTH} levels of folders"),
                     ));
                 }
                 folders.push((entry, format!("{path}/"), depth + 1));
@@ -260,11 +261,11 @@ fn read_files(
     Ok(files)
 }
 
-/// Returns the files and folders in a folder, without those whose name begins with a dot. They are read one by one, so that a
-/// limit ends the reading of a large folder.
+/// Returns an iterator over the files and folders in a folder. Leaves out names that begin with a dot. Entries are read one by
+/// one, so that reading a large folder can stop at a limit.
 ///
 /// # Errors
-/// One of them is a symbolic link, which could lead out of the folder, or another special file.
+/// An entry is a symbolic link, which could lead out of the folder, or another special file.
 fn children(
     folder: &Path,
 ) -> Result<impl Iterator<Item = Result<(String, PathBuf), SkillError>>, SkillError> {

@@ -70,7 +70,10 @@ async fn a_wrong_digest_is_refused() {
     assert_eq!(evil.len(), REVIEW.len());
     let error = refused(entry(), &evil).await;
     assert_eq!(error.kind(), SkillErrorKind::Mismatch);
-    assert!(error.to_string().contains("digest differs"), "{error}");
+    assert!(
+        error.to_string().contains("digest of the content differs"),
+        "{error}"
+    );
 }
 
 #[tokio::test]
@@ -269,7 +272,7 @@ async fn ten_thousand_files_in_one_skill_are_refused() {
 }
 
 #[tokio::test]
-async fn an_entry_with_an_unclear_uri_or_description_is_left_out() {
+async fn an_entry_with_an_invalid_uri_or_description_is_left_out() {
     let problem_of = async |uri: &str, description: &str| {
         let mut entry = entry();
         entry["uri"] = json!(uri);

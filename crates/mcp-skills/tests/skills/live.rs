@@ -70,7 +70,7 @@ async fn clients_are_notified_of_changed_skills() {
 }
 
 #[test]
-fn a_file_with_the_uri_of_another_resource_changes_nothing() {
+fn skills_are_not_replaced_if_a_file_has_the_uri_of_another_resource() {
     let skills = Skills::new().skill(note("one"));
     let live = skills.live();
     let taken = Resource::text("skill://note/more.md", "more", "mine");

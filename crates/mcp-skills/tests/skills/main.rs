@@ -176,7 +176,7 @@ fn write(root: &Path, path: &str, text: &str) {
 }
 
 #[test]
-fn folders_become_skills() {
+fn folders_with_a_skill_file_become_skills() {
     let root = folder("read");
     write(&root, "review/SKILL.md", REVIEW);
     write(&root, "review/refs/list.md", "1.\n");

@@ -1,4 +1,4 @@
-//! The events that wait for the thread of the store.
+//! The event operations that wait for the thread of the store.
 
 use std::mem;
 use std::sync::{Mutex, MutexGuard};
@@ -42,14 +42,14 @@ impl EventJob {
 pub(crate) struct EventQueue {
     queued: Mutex<Queued>,
     max_bytes: usize,
-    /// The time when the queue was created, by both clocks.
+    /// The time when the queue was created, by the monotonic clock and in milliseconds since 1970.
     created: (Instant, u64),
 }
 
 #[derive(Debug, Default)]
 struct Queued {
     jobs: Vec<EventJob>,
-    /// The size of the events that wait or are being written.
+    /// The size of the events that wait or are being written, in bytes.
     bytes: usize,
 }
 
@@ -64,7 +64,8 @@ impl EventQueue {
         }
     }
 
-    /// Returns the time in milliseconds since 1970. The clock of the system is read only once, so that it cannot go back.
+    /// Returns the time in milliseconds since 1970. The system clock is read only once, so that the returned time never goes
+    /// back.
     pub(crate) fn time(&self, now: Instant) -> u64 {
         let (instant, millis) = self.created;
         let since = now.saturating_duration_since(instant).as_millis();
@@ -83,7 +84,7 @@ impl EventQueue {
         Some(queued.jobs.len() == 1)
     }
 
-    /// Removes and returns all operations, with the number of their bytes. The bytes count until they are
+    /// Removes and returns all operations, with the number of their bytes. The bytes count towards the limit until they are
     /// [released](Self::release).
     pub(crate) fn take(&self) -> (Vec<EventJob>, usize) {
         let mut queued = self.lock();

@@ -8,17 +8,17 @@ pub(crate) mod session;
 use mcp_protocol::task::{Task, TaskStoreError, Timestamp};
 use tokio::sync::oneshot;
 
-/// The channel for a result.
+/// The channel that returns a result to the caller.
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, TaskStoreError>>;
 
-/// An operation for the thread.
+/// An operation for the thread of the store.
 #[derive(Debug)]
 pub(crate) enum Job {
     Write(Write, Reply<usize>),
     Read(Query, Reply<Vec<Task>>),
     #[cfg(feature = "http")]
     Session(session::SessionJob),
-    /// Writes the queued events.
+    /// Writes all queued events.
     #[cfg(feature = "http")]
     Events,
     /// Reads the events of a stream after the event `after`.
@@ -31,7 +31,7 @@ pub(crate) enum Job {
     },
 }
 
-/// A change; its result is the number of removed tasks.
+/// A change of tasks. Its result is the number of removed tasks.
 #[derive(Debug)]
 pub(crate) enum Write {
     Create { record: TaskRow, now: Timestamp },
@@ -40,7 +40,7 @@ pub(crate) enum Write {
     Sweep(Timestamp),
 }
 
-/// The tasks to read.
+/// A query for tasks.
 #[derive(Debug)]
 pub(crate) enum Query {
     One(Box<str>),
@@ -55,7 +55,7 @@ pub(crate) enum Query {
     },
 }
 
-/// A task as a row: its JSON, and the columns for the indexes.
+/// A task as a row: its JSON text, and the columns for the indexes.
 #[derive(Debug)]
 pub(crate) struct TaskRow {
     pub(crate) id: Box<str>,

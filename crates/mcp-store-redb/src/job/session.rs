@@ -6,7 +6,7 @@ use mcp_transport_http::{
 };
 use tokio::sync::oneshot;
 
-/// An operation for the thread. It has the arguments of the same method of [`SessionStore`].
+/// An operation for the thread of the store. It has the arguments of the [`SessionStore`] method with the same name.
 #[derive(Debug)]
 pub(crate) enum SessionOperation {
     Create(SessionLease, Vec<u8>, Timestamp, Timestamp),
@@ -17,10 +17,11 @@ pub(crate) enum SessionOperation {
     Remove(SessionLease, Timestamp),
 }
 
-/// The result of an operation: the lease and the record of the session. The record is included if it was requested and exists.
+/// The result of an operation: the lease and the record of the session. The record is included only if it was requested and
+/// exists.
 pub(crate) type SessionResult = Result<Option<(SessionLease, SessionRecord)>, SessionStoreError>;
 
-/// An operation, and the channel for its result.
+/// An operation on sessions, and the channel for its result.
 pub(crate) type SessionJob = (SessionOperation, oneshot::Sender<SessionResult>);
 
 pub(crate) fn unavailable(reason: String) -> SessionStoreError {

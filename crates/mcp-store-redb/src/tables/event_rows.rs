@@ -1,4 +1,4 @@
-//! The tables of the events, and their rows.
+//! The rows of the event tables.
 
 use mcp_transport_http::{SessionId, StreamKey};
 use redb::{ReadableTable as _, Table, TableDefinition, WriteTransaction};
@@ -6,16 +6,17 @@ use redb::{ReadableTable as _, Table, TableDefinition, WriteTransaction};
 use super::meta::{DatabaseError, META};
 use crate::RedbOptions;
 
-/// Session, stream and sequence number.
+/// Key of an event: session, stream and sequence number.
 type EventKey = (&'static [u8; 32], u32, u64);
-/// The time when an event was appended, and the event.
+/// Row of an event: the time when the event was appended, and the event.
 type Event = (u64, &'static [u8]);
-/// Session, time, stream and sequence number.
+/// Key in the index of events by time: session, time, stream and sequence number.
 type ArrivalKey = (&'static [u8; 32], u64, u32, u64);
-/// The last event that was dropped, the last event, and its time.
+/// Row of a stream: the sequence number of the last dropped event, the sequence number of the last event, and the time of the
+/// last event.
 type Stream = (u64, u64, u64);
-/// Four numbers: the size of the session with its records, the time of the last event, a time before which nothing expires, and
-/// the first number above all streams whose record was dropped.
+/// Row of a session: the size of its events and records in bytes, the time of its last event, a time before which nothing
+/// expires, and a stream number. The stream number is one greater than the greatest number of a stream whose record was dropped.
 type Session = (u64, u64, u64, u64);
 
 const EVENTS: TableDefinition<'_, EventKey, Event> = TableDefinition::new("events");
@@ -24,15 +25,15 @@ const ARRIVALS: TableDefinition<'_, ArrivalKey, ()> = TableDefinition::new("even
 const STREAMS: TableDefinition<'_, (&[u8; 32], u32), Stream> =
     TableDefinition::new("event_streams");
 const SESSIONS: TableDefinition<'_, &[u8; 32], Session> = TableDefinition::new("event_sessions");
-/// The key of the total size of the events.
+/// The key under which the total size of the events is stored.
 const BYTES_KEY: &str = "event_bytes";
 
-/// The space that an event takes in addition to its bytes.
+/// The space for an event in addition to the text of the event, in bytes.
 pub(super) const EVENT_COST: u64 = 160;
-/// The space of the record of a stream or of a session.
+/// The space for the record of a stream or of a session, in bytes.
 pub(super) const RECORD_COST: u64 = 128;
 
-/// The tables, for writing.
+/// The event tables in a write transaction.
 pub(crate) struct EventTables<'t> {
     pub(super) options: RedbOptions,
     pub(super) events: Table<'t, EventKey, Event>,
@@ -57,9 +58,9 @@ pub(super) struct StreamRow {
 pub(super) struct SessionRow {
     pub(super) bytes: u64,
     pub(super) last_at: u64,
-    /// A time before which no event and no record expires.
+    /// A time at which no event and no record has expired yet.
     pub(super) oldest_at: u64,
-    /// The stream number below which streams may have lost events.
+    /// Streams whose number is lower than this number may have lost events.
     pub(super) forgotten: u64,
 }
 
@@ -125,7 +126,7 @@ impl<'t> EventTables<'t> {
         Ok(())
     }
 
-    /// Stores an event for which there is room.
+    /// Stores an event. The limits must have room for the event.
     pub(super) fn insert(
         &mut self,
         key: StreamKey,
@@ -193,7 +194,7 @@ impl<'t> EventTables<'t> {
         self.resize(session, row, 0, removed)
     }
 
-    /// Removes the record of a stream without events. From now on, the record of the session says that streams up to the number
+    /// Removes the record of a stream that has no events. The record of the session then says that all streams up to the number
     /// of this stream may have lost events.
     pub(super) fn drop_record(
         &mut self,
@@ -211,7 +212,7 @@ impl<'t> EventTables<'t> {
         Ok(())
     }
 
-    /// Stores the record of a session whose size has changed, or removes a record that is not needed.
+    /// Changes the size in the record of a session and stores the record. Removes a record that is no longer needed.
     pub(super) fn resize(
         &mut self,
         session: SessionId,

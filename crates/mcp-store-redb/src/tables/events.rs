@@ -1,4 +1,4 @@
-//! The operations on stored events.
+//! Operations on stored events.
 
 use bytes::Bytes;
 use mcp_transport_http::{Replay, SessionId, StreamKey};
@@ -9,7 +9,7 @@ use super::meta::DatabaseError;
 use crate::RedbOptions;
 use crate::job::event::EventJob;
 
-/// Time for which the record of a session without events is kept, in milliseconds: the default lifetime of a session.
+/// Time for which the record of a session is kept after its last event, in milliseconds. It is the default lifetime of a session.
 const RECORD_RETENTION: u64 = 24 * 3_600 * 1_000;
 
 impl EventTables<'_> {
@@ -80,7 +80,7 @@ impl EventTables<'_> {
         })
     }
 
-    /// Returns the rows of a session and its stream, and the size of new rows. If rows do not exist, returns new rows.
+    /// Returns the rows of a session and its stream, and the size of the rows that do not exist yet. For them, returns new rows.
     fn rows(
         &self,
         key: StreamKey,
@@ -209,7 +209,7 @@ impl EventTables<'_> {
         Ok(())
     }
 
-    /// Frees space in a session whose oldest event is `first`.
+    /// Removes the oldest event of a session, which is `first`, to free space.
     fn evict(
         &mut self,
         session: SessionId,

@@ -1,4 +1,4 @@
-//! The table of the format and of sizes, the keys, and the error of the database.
+//! The table with the format, the sizes and the keys, and the error type of the database.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use redb::{ReadableTable as _, WriteTransaction};
 /// The file format of this version.
 pub(crate) const FORMAT: u64 = 1;
 
-/// The format, and the total size of all records.
+/// The table with the format and with the total sizes of all records.
 pub(crate) const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
 /// The table of keys. Files of earlier versions do not have this table.
 #[cfg(feature = "server")]
@@ -35,7 +35,7 @@ impl fmt::Display for DatabaseError {
     }
 }
 
-/// Returns the reason why the file cannot be used, for an error of another store.
+/// Converts an error of the task store to the reason why the file cannot be used, for an error of another store.
 #[cfg(feature = "http")]
 pub(crate) fn reason(error: TaskStoreError) -> String {
     match error {
@@ -44,8 +44,7 @@ pub(crate) fn reason(error: TaskStoreError) -> String {
     }
 }
 
-/// Returns the key in the table of secrets. If the table has no key, stores `fresh` and returns it. Also returns whether the key
-/// is new.
+/// Returns the state key from the table of keys, and whether the key is new. If the table has no key, stores `fresh`.
 #[cfg(feature = "server")]
 pub(crate) fn state_key(
     transaction: &WriteTransaction,

@@ -12,28 +12,28 @@ use super::meta::{DatabaseError, META};
 use crate::RedbOptions;
 use crate::job::session::{SessionOperation, SessionResult};
 
-/// Expiry in ms, fencing number and owner of the lease, and the session as JSON.
+/// Row of a session: the expiry in ms, the fencing number and the owner of the lease, and the session as JSON.
 type Row = (u64, u64, &'static [u8; 16], &'static [u8]);
 type ExpiryKey = (u64, &'static [u8; 32]);
 
-/// The sessions, by id. Files of earlier versions have no tables of sessions.
+/// The sessions, by id. Files of earlier versions do not have this table.
 const SESSIONS: TableDefinition<'_, &[u8; 32], Row> = TableDefinition::new("sessions");
 /// Index of sessions by expiry.
 const EXPIRY: TableDefinition<'_, ExpiryKey, ()> = TableDefinition::new("session_expiry");
-/// The key of the total size of the sessions.
+/// The key under which the total size of the sessions is stored.
 const BYTES_KEY: &str = "session_bytes";
 
-/// The tables of the sessions, for writing.
+/// The session tables in a write transaction.
 pub(crate) struct SessionTables<'t> {
     options: RedbOptions,
     sessions: Table<'t, &'static [u8; 32], Row>,
     expiry: Table<'t, ExpiryKey, ()>,
     meta: Table<'t, &'static str, u64>,
-    /// Whether any operation has changed a table.
+    /// Whether an operation has changed a table.
     pub(crate) is_changed: bool,
 }
 
-/// A row without its key.
+/// The row of a session, without the session id.
 struct StoredRow {
     expires: Timestamp,
     lease: SessionLease,
@@ -136,7 +136,7 @@ impl<'t> SessionTables<'t> {
         Ok(Ok(Some((lease, record))))
     }
 
-    /// Changes a session if the lease is current.
+    /// Changes a session if `lease` is its current lease.
     fn change(
         &mut self,
         lease: SessionLease,
@@ -166,7 +166,7 @@ impl<'t> SessionTables<'t> {
         }))
     }
 
-    /// Inserts or replaces a row.
+    /// Inserts or replaces the row of a session.
     fn put(
         &mut self,
         lease: SessionLease,

@@ -12,13 +12,13 @@ use super::meta::{DatabaseError, FORMAT, FORMAT_KEY, META};
 use crate::RedbOptions;
 use crate::job::{Query, TaskRow, Write};
 
-/// Version, expiry in ms, whether the task has ended, owner, and the task as JSON. The columns before the JSON can be used even
-/// if the record cannot be read.
+/// Row of a task: version, expiry in ms, whether the task has ended, owner, and the task as JSON. The columns before the JSON can
+/// be used even if the record cannot be read.
 type Row = (u64, u64, bool, Option<&'static str>, &'static [u8]);
 type OwnerKey = (Option<&'static str>, &'static str);
 type ExpiryKey = (u64, &'static str);
 
-/// The records, by id.
+/// The tasks, by id.
 const TASKS: TableDefinition<'_, &str, Row> = TableDefinition::new("tasks");
 /// Index of tasks by owner.
 const OWNERS: TableDefinition<'_, OwnerKey, ()> = TableDefinition::new("owners");
@@ -41,7 +41,7 @@ pub(crate) fn create_tables(database: &Database) -> Result<(), DatabaseError> {
     Ok(transaction.commit()?)
 }
 
-/// All tables, for writing.
+/// All task tables in a write transaction.
 pub(crate) struct Tables<'t> {
     options: RedbOptions,
     tasks: Table<'t, &'static str, Row>,
@@ -52,7 +52,7 @@ pub(crate) struct Tables<'t> {
     meta: Table<'t, &'static str, u64>,
 }
 
-/// The columns of a record, and its size.
+/// The columns of a task's row without the JSON, and the size of the JSON in bytes.
 struct RowHead {
     version: u64,
     expires: u64,
@@ -77,7 +77,7 @@ impl<'t> Tables<'t> {
         })
     }
 
-    /// Applies one change; returns the number of removed tasks, or the reason why nothing was changed.
+    /// Applies one change. Returns the number of removed tasks, or the reason why nothing was changed.
     pub(crate) fn apply(
         &mut self,
         write: &Write,
@@ -236,7 +236,7 @@ impl<'t> Tables<'t> {
     }
 }
 
-/// The tables that queries read.
+/// The task tables in a read transaction.
 pub(crate) struct Reader {
     tasks: ReadOnlyTable<&'static str, Row>,
     owners: ReadOnlyTable<OwnerKey, ()>,
@@ -246,7 +246,7 @@ pub(crate) struct Reader {
 #[derive(Default)]
 pub(crate) struct QueryResult {
     pub(crate) tasks: Vec<Task>,
-    /// The reason why the last unreadable record could not be read.
+    /// The reason why the most recent unreadable record could not be decoded.
     pub(crate) unreadable: Option<String>,
 }
 
@@ -305,7 +305,7 @@ impl Reader {
             Err(error) => {
                 let shown = short_id(id);
                 found.unreadable = Some(format!(
-                    "task {shown} cannot be read, perhaps a later version wrote it: {error}"
+                    "task {shown} cannot be read; a later version may have written it: {error}"
                 ));
             }
         }

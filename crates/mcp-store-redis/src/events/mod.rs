@@ -1,4 +1,4 @@
-//! Events in Redis. Each stream of a session is a Redis stream, whose entries have the sequence numbers of the events.
+//! Events in Redis. Each event stream of a session is a Redis stream. Its entries have the sequence numbers of the events.
 
 mod writer;
 
@@ -26,23 +26,23 @@ const MAX_QUEUED: usize = 16_384;
 const MAX_REPLAYS: usize = 16;
 /// Maximum time that a replay waits for earlier appends and for other replays.
 const MAX_REPLAY_WAIT: Duration = Duration::from_secs(10);
-/// The number of the entry with the last event of a stream whose endpoint has ended. Nothing can be appended after it. A script reads it
-/// without rounding.
+/// The number of the entry for the last event of a stream whose endpoint has ended. No entry can follow it. It is the greatest
+/// number that scripts in Redis can read without rounding.
 const LAST: u64 = (1 << 53) - 1;
 
 /// An [`EventStore`] in Redis, from [`RedisStore::event_store`](crate::RedisStore::event_store). Cloning returns another
 /// handle to the same store.
 ///
-/// An event is sent to its client after Redis has stored it, so that the client can resume after this event at any endpoint. If
-/// Redis cannot store an event, the failure is logged, and the event is still sent. A later replay that would include this event
-/// returns [`Replay::Gone`].
+/// The server sends an event to its client after Redis has stored the event, so that the client can resume after this event at
+/// any endpoint. If Redis cannot store an event, the failure is logged, and the event is still sent. A later replay that would
+/// include this event returns [`Replay::Gone`].
 ///
-/// The events of a stream expire together, when the retention time has passed since the last event of the stream. When a session ends, its events are removed. A session whose events
-/// exceed a limit loses its oldest events.
+/// The events of a stream expire together, when the retention time has passed since the last event of the stream. When a session
+/// ends, its events are removed. If the events of a session exceed a limit, the session loses its oldest events.
 #[derive(Clone)]
 pub struct RedisEventStore {
     operations: mpsc::Sender<Operation>,
-    /// The bytes of the events that wait for Redis.
+    /// The number of bytes of the events that wait for Redis.
     queued: Arc<AtomicUsize>,
     stored: Arc<Mutex<StoredEvents>>,
     connection: Connection,
@@ -58,7 +58,8 @@ type Stored<T> = oneshot::Sender<Result<T, EventStoreError>>;
 enum Operation {
     Append(Append),
     Forget(Vec<u8>),
-    /// An operation that reports when all earlier operations were executed. The sender is dropped if Redis does not respond.
+    /// A request for a report that all earlier operations were executed. If Redis does not respond, the sender of the report is
+    /// dropped.
     Flush(oneshot::Sender<()>),
 }
 
@@ -66,13 +67,14 @@ struct Append {
     key: Vec<u8>,
     sequence: u64,
     event: Bytes,
-    /// The sequence number of the oldest event of the stream that stays in Redis.
+    /// The sequence number of the oldest event of the stream that is kept in Redis.
     first: u64,
     is_last: bool,
     retention: Duration,
-    /// The time after which the event is not stored any more, because it would have expired; `None` for no limit.
+    /// The time after which the event is not sent to Redis any more, because it would have expired; `None` if there is no such
+    /// time.
     until: Option<Instant>,
-    /// `None` if the append was answered already.
+    /// The channel for the result; `None` if the caller has already received a result.
     stored: Option<Stored<()>>,
 }
 
@@ -100,29 +102,30 @@ impl RedisEventStore {
         }
     }
 
-    /// Sets how long the events of a stream are kept after its last event. Default 5 minutes.
+    /// Sets the time for which the events of a stream are kept after its last event. Default 5 minutes.
     #[must_use]
     pub fn with_retention(mut self, retention: Duration) -> Self {
         self.limits.retention = retention;
         self
     }
 
-    /// Sets the maximum size of the events of one session, in bytes. A session that exceeds it loses its own oldest events. Default 10 MiB.
+    /// Sets the maximum size of the events of one session, in bytes. If a session exceeds this limit, it loses its own oldest
+    /// events. Default 10 MiB.
     #[must_use]
     pub fn with_max_session_bytes(mut self, bytes: usize) -> Self {
         self.limits.session_bytes = bytes;
         self
     }
 
-    /// Sets the maximum size of the events of all sessions of this process, in bytes. At this limit, the session with the largest events loses its oldest
-    /// stream. Default 256 MiB.
+    /// Sets the maximum size of the events of all sessions of this process, in bytes. At this limit, the session whose events
+    /// have the largest total size loses its oldest stream. Default 256 MiB.
     #[must_use]
     pub fn with_max_total_bytes(mut self, bytes: usize) -> Self {
         self.limits.total_bytes = bytes;
         self
     }
 
-    /// Sets the number of events of a stream that are kept; the oldest are removed first. Default 1,000.
+    /// Sets the maximum number of events of a stream that are kept. The oldest events are removed first. Default 1,000.
     #[must_use]
     pub fn with_max_stream_events(mut self, events: usize) -> Self {
         self.limits.stream_events = events;
@@ -195,7 +198,7 @@ impl RedisEventStore {
         appended
     }
 
-    /// Reserves a place in the queue for an operation, if `queued` bytes may wait.
+    /// Reserves a place for an operation in the queue. `queued` is the number of bytes that would wait, including the operation.
     fn reserve(&self, queued: usize) -> Result<mpsc::Permit<'_, Operation>, EventStoreError> {
         let place = self.operations.try_reserve().ok();
         let place = place.filter(|_| queued <= self.queued_bytes);
@@ -222,7 +225,7 @@ impl RedisEventStore {
         ))
     }
 
-    /// Removes a stream. If too many operations wait, the stream expires instead.
+    /// Removes a stream. If the queue of operations is full, the stream expires instead.
     fn forget(&self, key: StreamKey) {
         if self
             .operations
@@ -291,7 +294,7 @@ impl EventStore for RedisEventStore {
         }
     }
 
-    /// Removes the records of expired events; Redis removes the events themselves.
+    /// Removes the local records of expired events. Redis removes the events themselves.
     fn expire(&self, now: Instant) {
         lock(&self.stored).expire(self.limits.retention, now);
     }

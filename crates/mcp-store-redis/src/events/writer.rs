@@ -1,4 +1,4 @@
-//! The task that sends the operations of the event store to Redis, many in one round trip.
+//! The task that sends the operations of the event store to Redis. It sends many operations in one round trip.
 
 use std::collections::{HashMap, VecDeque};
 use std::future::poll_fn;
@@ -20,12 +20,12 @@ use crate::connection::Connection;
 
 /// Maximum number of operations in one round trip.
 const MAX_BATCH: usize = 256;
-/// Maximum size of the events in one round trip, in bytes; a single event can be larger. A longer round trip could exceed the
-/// response timeout.
+/// Maximum total size of the events in one round trip, in bytes. A single event can be larger. A round trip with more bytes could
+/// exceed the response timeout.
 const MAX_BATCH_BYTES: usize = 1 << 20;
-/// Pause before the operations of a failed round trip are sent again.
+/// Pause before the operations of a failed round trip are repeated.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
-/// Codes of errors after which Redis can accept the same command later.
+/// Codes of temporary errors: Redis may accept the same command later.
 const TEMPORARY: [&str; 10] = [
     "BUSY",
     "MISCONF",
@@ -39,7 +39,7 @@ const TEMPORARY: [&str; 10] = [
     "ASK",
 ];
 
-/// Operations that are sent in one round trip.
+/// Operations that are sent to Redis in one round trip.
 #[derive(Default)]
 struct Batch {
     operations: Vec<Operation>,
@@ -50,14 +50,14 @@ struct Batch {
 struct Sent {
     /// The operations that Redis has not executed, in their order.
     failed: Vec<Operation>,
-    /// Whether operations failed although Redis responds to other operations.
+    /// Whether the operations failed although Redis responds to other commands. They may then be too large.
     is_too_large: bool,
-    /// The size of the events that do not wait any more.
+    /// The size of the events that no longer wait, in bytes.
     bytes: usize,
 }
 
 impl Sent {
-    /// Keeps an operation that has failed, if it may be repeated.
+    /// Keeps a failed operation so that it is repeated. If it must not be repeated, only counts its size.
     fn keep(&mut self, operation: Operation) {
         match is_last(&operation) {
             true => self.bytes += size(&operation),
@@ -66,14 +66,15 @@ impl Sent {
     }
 }
 
-/// The task that sends operations to Redis.
+/// Sends operations to Redis, in a background task.
 pub(super) struct Writer {
     connection: Connection,
     operations: mpsc::Receiver<Operation>,
     queued: Arc<AtomicUsize>,
     delayed: Delayed,
     flushed: Vec<oneshot::Sender<()>>,
-    /// The limits of a round trip, which are smaller after a round trip that was not completed in time.
+    /// The maximum number of operations and bytes in one round trip. Both are reduced after a round trip that was not completed
+    /// in time.
     max_batch: usize,
     max_bytes: usize,
 }
@@ -95,9 +96,9 @@ impl Writer {
         }
     }
 
-    /// Runs operations in their order, until all handles of the store are dropped. While Redis does not respond, appends are
-    /// answered at once, so that events are not sent later because of the timeouts of other events. All appends are stored when
-    /// Redis responds again.
+    /// Runs operations in their order, until all handles of the store are dropped. While Redis does not respond, the callers of
+    /// appends receive an error at once, so that their events are not delayed by the timeouts of other events. The appends are
+    /// still stored when Redis responds again.
     pub(super) async fn run(mut self) {
         let mut received = Vec::new();
         loop {
@@ -126,7 +127,7 @@ impl Writer {
         }
     }
 
-    /// Sends operations in one round trip. Returns whether all handles of the store are dropped, too.
+    /// Sends operations in one round trip. Returns whether all handles of the store have been dropped.
     async fn send(&mut self, received: &mut Vec<Operation>) -> (Sent, bool) {
         let mut is_ended = false;
         let has_failed = self.delayed.is_failing;
@@ -201,20 +202,21 @@ impl Writer {
 #[derive(Default)]
 struct Delayed {
     operations: VecDeque<Operation>,
-    /// Whether the last round trip has failed.
+    /// Whether the last round trip failed.
     is_failing: bool,
     log: LogLimit,
 }
 
 impl Delayed {
-    /// Puts operations before the waiting operations.
+    /// Adds operations before the operations that already wait.
     fn put_back(&mut self, operations: Vec<Operation>) {
         for operation in operations.into_iter().rev() {
             self.operations.push_front(operation);
         }
     }
 
-    /// Adds an operation, and answers an append. Returns the size of an event for which there is no room.
+    /// Adds an operation. If it is an append, its caller receives an error at once. If there is no room for the operation, drops
+    /// it and returns the size of its event in bytes; otherwise, returns 0.
     fn add(&mut self, operation: Operation) -> usize {
         let mut operation = match operation {
             Operation::Flush(_) => return 0,
@@ -244,7 +246,7 @@ impl Delayed {
     }
 }
 
-/// Answers an append that waits, if it was not answered before.
+/// Sends the result of an append to its caller, unless the caller has already received a result.
 fn answer(operation: &mut Operation, error: impl FnOnce() -> EventStoreError) {
     if let Operation::Append(append) = operation
         && let Some(stored) = append.stored.take()
@@ -254,7 +256,7 @@ fn answer(operation: &mut Operation, error: impl FnOnce() -> EventStoreError) {
     }
 }
 
-/// Returns the size of the event of an operation.
+/// Returns the size of the event of an operation, in bytes.
 fn size(operation: &Operation) -> usize {
     match operation {
         Operation::Append(append) => append.event.len(),
@@ -262,13 +264,13 @@ fn size(operation: &Operation) -> usize {
     }
 }
 
-/// Returns whether an operation appends the last event of a stream. Such an operation is not repeated, because the endpoint of
-/// the call can store further events meanwhile.
+/// Returns whether an operation appends the last event of a stream. Such an operation is not repeated, because the endpoint that
+/// runs the call can store further events in the meantime.
 fn is_last(operation: &Operation) -> bool {
     matches!(operation, Operation::Append(append) if append.is_last)
 }
 
-/// Returns how many operations fit into one round trip, at least one.
+/// Returns the number of operations for one round trip; at least one.
 fn batch_len(operations: &[Operation], max_bytes: usize) -> usize {
     let mut bytes = 0;
     let fits = |operation: &&Operation| {
@@ -278,8 +280,8 @@ fn batch_len(operations: &[Operation], max_bytes: usize) -> usize {
     operations.iter().take_while(fits).count().max(1)
 }
 
-/// Sends operations in one round trip; in a cluster, in one round trip for each key, because the keys are at different nodes.
-/// `flushed` receives the requests for reports. `has_failed` says whether the previous round trip has failed.
+/// Sends operations in one round trip. In a cluster, sends them in one round trip for each key, because the keys are at different
+/// nodes. Adds the requests for reports to `flushed`. `has_failed` says whether the previous round trip failed.
 async fn send(
     connection: &Connection,
     operations: impl Iterator<Item = Operation>,
@@ -322,7 +324,8 @@ async fn send(
     sent
 }
 
-/// Appends the last event of a stream, if its endpoint has not appended more in the meantime.
+/// A script that appends the last event of a stream, unless the endpoint of the stream has appended further events in the
+/// meantime.
 const APPEND_LAST: &str = r"
 local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
 if newest and newest[1] == ARGV[1] then
@@ -336,7 +339,7 @@ redis.call('PEXPIRE', KEYS[1], ARGV[5])
 return 'OK'
 ";
 
-/// Adds the commands that append an event, and the commands that remove the events before the first event that stays.
+/// Adds commands to append an event, and to remove the events before the first event that is kept.
 fn add_append(pipeline: &mut Pipeline, append: &Append) {
     let retention = u64::try_from(append.retention.as_millis()).unwrap_or(u64::MAX);
     let retention = retention.clamp(1, u64::MAX >> 12);
@@ -362,7 +365,7 @@ fn add_append(pipeline: &mut Pipeline, append: &Append) {
 }
 
 impl Batch {
-    /// Sends the commands in one round trip, and sends each append its result.
+    /// Sends the commands in one round trip. Sends its result to the caller of each append.
     async fn send(self, mut connection: Connection, has_failed: bool) -> Sent {
         let mut pipeline = Pipeline::new();
         for operation in &self.operations {

@@ -108,7 +108,7 @@ async fn changes_that_were_missed_are_received_later_and_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn after_a_gap_all_lists_count_as_changed() {
+async fn after_missed_changes_all_lists_are_treated_as_changed() {
     let Some(mut redis) = Redis::start("gap", APPEND_ONLY).await else {
         return;
     };
@@ -125,7 +125,7 @@ async fn after_a_gap_all_lists_count_as_changed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn after_a_restart_without_a_file_all_lists_count_as_changed() {
+async fn after_a_redis_restart_without_a_file_all_lists_are_treated_as_changed() {
     let Some(mut redis) = Redis::start("forgotten", &[]).await else {
         return;
     };

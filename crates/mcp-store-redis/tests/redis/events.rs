@@ -80,7 +80,7 @@ fn text(key: StreamKey) -> String {
 
 /// Previously, the replays of one client delayed the events of all others, also if the client had left.
 #[tokio::test]
-async fn a_replay_whose_client_has_left_reads_nothing() {
+async fn a_replay_for_a_disconnected_client_reads_no_events() {
     let Some(redis) = Redis::start("left", &[]).await else {
         return;
     };

@@ -221,7 +221,7 @@ async fn a_hanging_redis_delays_a_bounded_number_of_requests() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_endpoint_serves_again_after_redis_was_away_for_a_while() {
+async fn an_endpoint_serves_again_after_redis_was_unreachable() {
     let settings = &["--appendonly", "yes", "--appendfsync", "always"];
     let Some(mut redis) = Redis::start("http-away", settings).await else {
         return;

@@ -101,7 +101,7 @@ pub(crate) async fn renewed(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_store_fulfils_the_contract_of_its_trait() {
+async fn the_store_fulfils_the_contract_of_session_stores() {
     let Some(redis) = Redis::start("contract", &[]).await else {
         return;
     };
@@ -109,7 +109,7 @@ async fn the_store_fulfils_the_contract_of_its_trait() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_contract_of_event_stores_is_kept() {
+async fn the_store_fulfils_the_contract_of_event_stores() {
     let Some(redis) = Redis::start("events", &[]).await else {
         return;
     };
@@ -118,7 +118,7 @@ async fn the_contract_of_event_stores_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn old_and_long_events_are_not_kept() {
+async fn expired_and_too_long_events_are_not_kept() {
     let Some(redis) = Redis::start("limits", &[]).await else {
         return;
     };
@@ -244,7 +244,7 @@ async fn sessions_are_lost_if_a_redis_without_persistence_is_killed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_redis_that_does_not_respond_fails_in_time_and_recovers() {
+async fn operations_on_a_redis_without_responses_fail_in_time_and_recover() {
     let Some(redis) = Redis::start("stopped", &[]).await else {
         return;
     };
@@ -296,7 +296,7 @@ async fn at_maxmemory_new_sessions_are_rejected_and_open_sessions_continue() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_contract_of_task_stores_is_kept() {
+async fn the_store_fulfils_the_contract_of_task_stores() {
     let Some(redis) = Redis::start("tasks", &[]).await else {
         return;
     };

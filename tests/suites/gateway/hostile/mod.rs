@@ -163,7 +163,7 @@ async fn subscriptions_count_against_the_limits_of_a_client() {
 
 /// One client cannot take all subscriptions.
 #[tokio::test]
-async fn one_client_has_a_share_of_the_subscriptions() {
+async fn one_client_cannot_use_all_subscriptions() {
     let gateway = Gateway::builder().mount("files", upstream(files(), true));
     let endpoint = Endpoint::new(gateway.build().await.unwrap()).unwrap();
     let listen = json!({ "notifications": { "toolsListChanged": true } });
@@ -190,7 +190,7 @@ fn at(endpoint: &Endpoint, address: &str) -> StatelessPeer {
 
 /// Parked calls of one address must not use the whole limit.
 #[tokio::test]
-async fn one_address_has_a_share_of_the_parked_calls() {
+async fn one_address_cannot_use_all_parked_calls() {
     let asking = Server::builder("asks", "1").tool(Tool::new("ask", async |cx: Ctx| {
         cx.roots().await.map(|roots| roots.len().to_string())
     }));
@@ -209,7 +209,7 @@ async fn one_address_has_a_share_of_the_parked_calls() {
 
 /// Abandoned sessions, each with a connection, must not use all connections.
 #[tokio::test]
-async fn abandoned_sessions_of_one_address_use_only_its_share_of_the_connections() {
+async fn abandoned_sessions_of_one_address_do_not_use_all_connections() {
     let opened = Arc::new(AtomicUsize::new(0));
     let server = Server::builder("one", "1").tool(Tool::new("one", async || "1"));
     let (server, counter) = (server.build().unwrap(), Arc::clone(&opened));
@@ -303,7 +303,7 @@ async fn a_log_message_is_delivered_only_if_its_call_is_certain() {
 
 /// A server with endless pages must not fill the memory.
 #[tokio::test]
-async fn a_list_of_endless_pages_ends() {
+async fn the_gateway_stops_reading_a_list_with_endless_pages() {
     let (settings, mut servers) = Scripted::upstream();
     let builder = Gateway::builder()
         .mount("a", settings)
@@ -333,7 +333,7 @@ async fn a_list_of_endless_pages_ends() {
 
 /// A list of several servers is divided into pages, and nothing is lost.
 #[tokio::test]
-async fn a_page_of_the_gateway_is_limited_and_nothing_is_lost() {
+async fn a_page_of_the_gateway_has_a_limited_size_and_no_item_is_lost() {
     let mut builder = Gateway::builder();
     for name in ["a", "b", "c"] {
         let long = "x".repeat(1 << 20);
@@ -360,7 +360,7 @@ async fn a_page_of_the_gateway_is_limited_and_nothing_is_lost() {
 
 /// A client over HTTP at this address can park calls with an eighth of the memory.
 #[tokio::test]
-async fn one_address_has_a_share_of_the_memory_of_parked_calls() {
+async fn one_address_cannot_use_all_memory_for_parked_calls() {
     let asking = Server::builder("asks", "1")
         .tool(Tool::new("ask", async |Args(_): Args<Echo>, cx: Ctx| {
             cx.roots().await.map(|roots| roots.len().to_string())

@@ -66,7 +66,7 @@ async fn the_scope_of_a_resource_is_checked_when_its_server_is_known() {
 
 /// Finding the server of each of many URIs keeps other clients waiting.
 #[tokio::test]
-async fn the_uris_of_a_subscription_are_counted_before_anything_else() {
+async fn the_number_and_size_of_subscribed_uris_are_checked_first() {
     // Counting them against this limit would be the next step.
     let limits = ClientLimits::new().with_requests_per_minute(5.try_into().unwrap());
     let gateway = Gateway::builder().mount("files", upstream(files(), true));
@@ -93,7 +93,7 @@ async fn a_long_uri_is_refused_before_rules_and_templates() {
 
 /// Each template is compared with each URI of a client.
 #[tokio::test]
-async fn the_first_thousand_templates_of_a_server_find_its_resources() {
+async fn resources_are_found_by_the_first_thousand_templates_of_a_server() {
     let others = (0..999).map(|number| format!("notes://other{number}/{{a}}"));
     let ends = ["notes://last/long/{a}", "notes://late/long/{a}"].map(str::to_owned);
     let many = others
@@ -492,7 +492,7 @@ pub(super) async fn next_update(reply: &mut mcp_tests::http::Reply) -> String {
 
 /// The request succeeds, so it needs no challenge, which would say that a value was removed.
 #[tokio::test]
-async fn a_completion_without_some_values_is_not_challenged() {
+async fn a_completion_leaves_out_values_that_need_a_scope_without_a_challenge() {
     let policy = AccessPolicy::new().rule(AccessRule::require_scope("sec", "notes://secret/*"));
     let server = Server::builder("notes", "1").resource(
         Resource::new("notes://{owner}/1", "note", async || "text")

@@ -190,7 +190,7 @@ async fn a_session_is_notified_of_resources_that_are_not_watched_after_a_reconne
 
 /// Previously, connections of crashed programs counted as open, and live connections were closed instead.
 #[tokio::test]
-async fn an_ended_connection_is_replaced_before_a_live_connection() {
+async fn an_ended_connection_makes_room_before_an_open_connection() {
     // The shared connection is closed for that of a session.
     let mut watching = WatchingSession::of(&["notes://a"], 2).await;
     let live = session(&watching.endpoint, "10.0.0.2:1").await;
@@ -212,7 +212,7 @@ async fn serves(client: &mcp_tests::http::Peer, server: &mut PipeEnd) {
 
 /// Previously, only ended connections of sessions made room.
 #[tokio::test]
-async fn an_ended_shared_connection_is_replaced_before_a_live_connection() {
+async fn an_ended_shared_connection_makes_room_before_an_open_connection() {
     let (settings, mut servers) = Scripted::upstream();
     let building = Gateway::builder().mount("notes", settings.max_connections(2));
     let building = tokio::spawn(building.build());
@@ -240,7 +240,7 @@ async fn an_ended_shared_connection_is_replaced_before_a_live_connection() {
 
 /// Previously, other clients could delay the updates of a session by a minute; then they could cause all its subscriptions with each call.
 #[tokio::test(start_paused = true)]
-async fn a_session_whose_connection_made_room_subscribes_within_two_seconds() {
+async fn a_session_whose_connection_made_room_resubscribes_within_two_seconds() {
     // The shared connection is closed for that of a session.
     let mut watching = WatchingSession::of(&["notes://a"], 1).await;
     let mut waits = Vec::new();
@@ -261,7 +261,7 @@ async fn a_session_whose_connection_made_room_subscribes_within_two_seconds() {
 
 /// Previously, the server got subscriptions that the client had ended.
 #[tokio::test(start_paused = true)]
-async fn a_subscription_that_ends_before_it_is_restored_is_not_made_again() {
+async fn a_subscription_that_ends_before_it_is_restored_is_not_restored() {
     let mut watching = WatchingSession::of(&["notes://a", "notes://b"], 16).await;
     watching.reconnect(2).await;
     let uri = json!({ "uri": "notes://b" });

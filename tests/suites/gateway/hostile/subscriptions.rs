@@ -33,7 +33,7 @@ async fn the_resources_of_one_client_do_not_use_up_subscriptions_of_other_client
 }
 
 #[tokio::test]
-async fn one_client_has_a_share_of_the_watched_resources() {
+async fn one_client_cannot_use_all_watched_resources() {
     let proxy = Proxy::connect(upstream(files(), true)).await.unwrap();
     let endpoint = Endpoint::new(proxy).unwrap();
     let (first, other) = (at(&endpoint, "10.0.0.1:1"), at(&endpoint, "10.0.0.2:1"));
@@ -56,7 +56,7 @@ async fn one_client_has_a_share_of_the_watched_resources() {
 
 /// The sessions of a client count, too.
 #[tokio::test]
-async fn the_resources_of_sessions_count_against_the_share_of_their_client() {
+async fn resources_that_sessions_watch_count_against_the_limit_of_their_client() {
     let proxy = Proxy::connect(upstream(files(), true)).await.unwrap();
     let endpoint = Endpoint::new(proxy).unwrap();
     let client = at(&endpoint, "10.0.0.1:1");

@@ -75,7 +75,7 @@ fn lines(uris: &[&str]) -> Vec<String> {
 
 /// Users often choose the names of listed resources, and servers resolve dots, remove tabs, and ignore users and ports.
 #[tokio::test]
-async fn a_listed_uri_evades_no_rule_by_its_spelling() {
+async fn the_spelling_of_a_listed_uri_evades_no_rule() {
     let notes = [
         "note://internal/x/../secret",
         "note://internal/./secret",
@@ -335,7 +335,7 @@ fn a_rule_that_allows_compares_the_parts_of_a_uri() {
 
 /// Some servers fold case, remove spaces, and decode `+`.
 #[test]
-fn a_rule_that_restricts_ignores_folded_case_and_spaces() {
+fn a_restrictive_rule_ignores_case_and_spaces() {
     for (pattern, uris) in [
         (
             "notes://x/secret*",

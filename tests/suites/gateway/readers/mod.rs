@@ -206,7 +206,7 @@ fn read_by(program: &str, arguments: &[&str], uris: &[String]) -> Option<Vec<BTr
 
 /// If a rule allows a URI, no server reads a path from the URI that the rule does not allow.
 #[test]
-fn a_rule_covers_every_path_that_servers_read_from_a_uri() {
+fn rules_apply_to_every_path_that_servers_read_from_a_uri() {
     let seed = 0x2026_1125_9e37_79b9;
     let mut random = Random(seed);
     let uris: Vec<_> = (0..URIS).map(|_| uri(&mut random)).collect();
@@ -337,7 +337,7 @@ fn check_names(pattern: &str, allowed: &[String]) {
 
 /// If no rule denies a URI, no server reads the name of a denied resource from it.
 #[test]
-fn a_rule_covers_every_name_that_servers_read_from_a_uri() {
+fn a_deny_rule_applies_to_every_name_that_servers_read_from_a_uri() {
     let mut random = Random(0x2026_1126_9e37_79b9);
     let uris: Vec<_> = (0..URIS / 10).map(|_| note(&mut random)).collect();
     for pattern in SECRETS {

@@ -1,4 +1,4 @@
-//! The search for metadata documents, and its log.
+//! Searches for metadata documents, and logs the requests.
 
 use std::fmt;
 
@@ -18,16 +18,16 @@ const MAX_ISSUERS: usize = 8;
 pub(crate) struct DiscoveryResult {
     /// The resource identifier in the metadata of the server.
     pub(crate) resource: String,
-    /// The metadata of the server; servers of 2025-03-26 have none.
+    /// The metadata of the server; `None` for servers of 2025-03-26.
     pub(crate) document: Option<ResourceMetadata>,
     pub(crate) server: ServerMetadata,
-    /// Whether `server` was published. If it was not, `server` has the default endpoints of 2025-03-26.
+    /// Whether the metadata in `server` was published. If it was not published, `server` has the default endpoints of 2025-03-26.
     pub(crate) is_published: bool,
 }
 
 impl DiscoveryResult {
-    /// Adds all known scopes to `scopes` if it is not empty. A registration covers all of them,
-    /// because a later step-up would otherwise need another client.
+    /// Adds all known scopes to `scopes`, unless `scopes` is empty. The registration must include all scopes, because a later
+    /// step-up would otherwise need another client.
     pub(crate) fn scopes_from(&self, scopes: &Scopes) -> Scopes {
         if scopes.is_empty() {
             return Scopes::default();
@@ -39,14 +39,14 @@ impl DiscoveryResult {
     }
 }
 
-/// Documents and preferences from the settings.
+/// Documents and preferences that the settings contain.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Presets {
     pub(crate) resource: Option<ResourceMetadata>,
     pub(crate) server: Option<ServerMetadata>,
-    /// The preferred issuer, if the server has several.
+    /// The preferred issuer if the server has several issuers.
     pub(crate) issuer: Option<String>,
-    /// Whether servers of 2025-03-26 are excluded.
+    /// Whether the client must not sign in to servers of 2025-03-26.
     pub(crate) require_resource_metadata: bool,
     /// Whether the resource may be a parent path of the server.
     pub(crate) allow_parent_resource: bool,
@@ -86,7 +86,7 @@ impl Discovery<'_> {
         self.without_resource_metadata(log).await
     }
 
-    /// Returns the protected resource metadata; `None` if the server publishes none.
+    /// Returns the protected resource metadata; `None` if the server does not publish metadata.
     pub(crate) async fn resource(
         &self,
         challenge: Option<&Challenge>,
@@ -111,7 +111,7 @@ impl Discovery<'_> {
         unavailable.map_or(Ok(None), Err)
     }
 
-    /// Returns the metadata URL of the challenge, if it is acceptable.
+    /// Returns the metadata URL that the challenge names, if the URL is acceptable.
     fn named(&self, challenge: &Challenge, log: &mut DiscoveryLog) -> Option<Url> {
         let text = challenge.parameter("resource_metadata")?;
         let Ok(url) = self.server.join(text) else {
@@ -205,7 +205,10 @@ impl Discovery<'_> {
                 }
                 Ok(Some(document)) => {
                     let said = quoted(&document.issuer);
-                    log.reject(&format!("its issuer is {said}, not {}", quoted(issuer)));
+                    log.reject(&format!(
+                        "its issuer is {said}, but should be {}",
+                        quoted(issuer)
+                    ));
                     failed = Some(ErrorKind::Mismatch);
                 }
                 Ok(None) => {}
@@ -222,8 +225,8 @@ impl Discovery<'_> {
         Err(log.error(failed.unwrap_or(ErrorKind::InvalidResponse), &why))
     }
 
-    /// Handles servers of 2025-03-26, which issue their own tokens: the metadata is at the root, or
-    /// the endpoints have default paths.
+    /// Returns the metadata of a server of 2025-03-26, which issues its tokens itself. The metadata is at the root of the server.
+    /// Without metadata, the endpoints have default paths.
     ///
     /// Specification: [2025-03-26,
     /// authorization](https://modelcontextprotocol.io/specification/2025-03-26/basic/authorization).
@@ -257,7 +260,7 @@ impl Discovery<'_> {
                     server.issuer = issuer;
                     return Ok(found(server, true));
                 }
-                log.reject("its issuer has another origin");
+                log.reject("its issuer has another origin than the server");
                 return Err(log.error(
                     ErrorKind::Mismatch,
                     "the metadata of the server cannot be used",
@@ -275,7 +278,7 @@ impl Discovery<'_> {
         Ok(found(server, false))
     }
 
-    /// Fetches one document: `None` if it does not exist, an error if it may be available later.
+    /// Fetches one document. Returns `None` if the document does not exist, and an error if it may be available later.
     async fn document<T: serde::de::DeserializeOwned>(
         &self,
         url: &Url,
@@ -310,7 +313,7 @@ impl Discovery<'_> {
     }
 }
 
-/// Each URL that a discovery tried, in order, with its result.
+/// Each URL that a discovery has requested, in order, with the result.
 #[derive(Debug, Clone, Default)]
 pub struct DiscoveryLog(Vec<DiscoveryAttempt>);
 
@@ -343,7 +346,7 @@ impl DiscoveryLog {
         self.0.push(DiscoveryAttempt { url, failure: None });
     }
 
-    /// Sets why the document that was found last cannot be used.
+    /// Records the reason why the last document that was found cannot be used.
     pub(crate) fn reject(&mut self, failure: &str) {
         if let Some(last) = self.0.last_mut() {
             tracing::debug!(url = last.url, failure, "metadata rejected");
@@ -351,7 +354,7 @@ impl DiscoveryLog {
         }
     }
 
-    /// Creates an error that lists all requests.
+    /// Creates an error that lists all requests of the discovery.
     pub(crate) fn error(&self, kind: ErrorKind, why: &str) -> Error {
         if self.0.is_empty() {
             return Error::new(kind, why);

@@ -1,4 +1,5 @@
-//! Members of metadata documents that a sign-in does not need. A member that is `null` or has another type counts as absent.
+//! Decodes members of metadata documents that a sign-in does not need. A member that is `null` or has another type is treated as
+//! missing.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -12,8 +13,7 @@ pub(super) fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Str
     Ok(optional_list(deserializer)?.unwrap_or_default())
 }
 
-/// Reads a list, or a text with the values separated by spaces. Values that are not text are left
-/// out.
+/// Reads a list, or a text with values that are separated by spaces. Leaves out values that are not text.
 pub(super) fn optional_list<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Vec<String>>, D::Error> {
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_can_be_a_text_and_values_of_other_types_are_left_out() {
+    fn a_list_may_be_a_text_and_values_that_are_not_text_are_left_out() {
         for (text, scopes) in [
             (r#"{"scopes":" a  b "}"#, Some(vec!["a", "b"])),
             (r#"{"scopes":["a b",1,"c"]}"#, Some(vec!["a b", "c"])),

@@ -21,7 +21,7 @@ pub struct ResourceMetadata {
     /// The issuers of the server's tokens.
     #[serde(default, deserialize_with = "lenient::list")]
     pub authorization_servers: Vec<String>,
-    /// The scopes to request if no challenge names any.
+    /// The scopes to request if no challenge names scopes.
     #[serde(default, deserialize_with = "lenient::optional_list")]
     pub scopes_supported: Option<Vec<String>>,
     /// Whether every token must be bound to a key of the client (DPoP).
@@ -81,7 +81,7 @@ pub struct ServerMetadata {
     /// Whether the URL of a metadata document can be a client id.
     #[serde(default, deserialize_with = "lenient::flag")]
     pub client_id_metadata_document_supported: bool,
-    /// Whether callbacks have the parameter `iss`.
+    /// Whether callbacks contain the parameter `iss`.
     #[serde(default, deserialize_with = "lenient::flag")]
     pub authorization_response_iss_parameter_supported: bool,
     /// The signature algorithms of DPoP proofs, if DPoP is supported.
@@ -90,8 +90,7 @@ pub struct ServerMetadata {
 }
 
 impl ServerMetadata {
-    /// Creates a document with an issuer and a token endpoint; the other fields can be set
-    /// individually.
+    /// Creates a document with an issuer and a token endpoint. Set other fields directly.
     pub fn new(issuer: impl Into<String>, token_endpoint: impl Into<String>) -> Self {
         Self {
             issuer: issuer.into(),

@@ -48,17 +48,16 @@ impl Credentials {
         self
     }
 
-    /// Sets the issuer of the credentials. No other issuer receives them. This setting is required with a secret, a key or an
-    /// assertion. Other credentials are bound to the first issuer that the server names.
+    /// Sets the issuer of the credentials. No other issuer receives the credentials. This setting is required for credentials
+    /// with a secret, a key or an assertion. Without it, other credentials are bound to the first issuer that the server names.
     #[must_use]
     pub fn issuer(mut self, issuer: impl Into<String>) -> Self {
         self.issuer = Some(issuer.into());
         self
     }
 
-    /// Sends a secret, a key's signature or an assertion to the first issuer that the server names.
-    /// Use it only if you trust the server as much as the issuer: a server that was taken over can
-    /// name another issuer, which then receives the secret.
+    /// Allows the client to send a secret, a signature or an assertion to the first issuer that the server names. Use it only if
+    /// you trust the server as much as the issuer: a compromised server can name another issuer, which then receives the secret.
     #[must_use]
     pub fn accept_any_issuer(mut self) -> Self {
         self.accepts_any_issuer = true;
@@ -66,7 +65,7 @@ impl Credentials {
     }
 }
 
-/// The metadata document of a client.
+/// The settings for a client's metadata document.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientDocument {
     pub(crate) url: Url,
@@ -106,7 +105,7 @@ impl AuthMethod {
 /// A client that is registered with one authorization server, in the form of the store.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Registration {
-    /// The client's credentials are sent to this issuer only. In the store, the issuer is a part of the entry's name.
+    /// The only issuer that receives the client's credentials. In the store, the issuer is a part of the entry's name.
     #[serde(skip)]
     pub(crate) issuer: String,
     pub(crate) client_id: String,
@@ -114,7 +113,7 @@ pub(crate) struct Registration {
     pub(crate) secret: Option<Secret>,
     #[serde(skip)]
     pub(crate) key: Option<SigningKey>,
-    /// The authentication method of the registration. `None` if the server's metadata decides.
+    /// The authentication method of the registration. `None` if the server's metadata determines the method.
     #[serde(rename = "token_endpoint_auth_method")]
     pub(crate) method: Option<AuthMethod>,
     pub(crate) redirect_uri: Option<String>,
@@ -145,7 +144,7 @@ impl Registration {
         }
     }
 
-    /// Creates a registration whose client id is the URL of a metadata document.
+    /// Creates a registration whose client id is the URL of the client's metadata document.
     pub(crate) fn document(document: &ClientDocument, issuer: &str) -> Self {
         let credentials = Credentials {
             key: document.key.clone(),

@@ -20,18 +20,18 @@ pub(crate) struct ClientProfile {
     pub(crate) uri: Option<String>,
 }
 
-/// The members of a registration response that the client uses. Members of another type count as absent.
+/// The members of a registration response that the client uses. A member that has another type is treated as missing.
 struct RegistrationResponse {
     client_id: String,
     client_secret: Option<Secret>,
-    /// Seconds since 1970; 0 means never.
+    /// The time of expiry, in seconds since 1970. The value 0 means that the registration does not expire.
     expires_at: u64,
     auth_method: Option<AuthMethod>,
     has_scope: bool,
 }
 
 impl RegistrationResponse {
-    /// Reads a response. An error does not quote its values, because a value may be a secret.
+    /// Reads a response. Errors do not quote values of the response, because a value may be a secret.
     fn read(reply: &Reply) -> Result<Self, String> {
         let body: Value = reply.json().map_err(|error| {
             let (line, column) = (error.line(), error.column());
@@ -135,7 +135,7 @@ fn names_error(reply: &Reply) -> bool {
     error.is_some_and(|error| error.error.is_some()) && RegistrationResponse::read(reply).is_err()
 }
 
-/// Returns the description of the client.
+/// Returns the registration document that describes the client.
 fn document(
     server: &ServerMetadata,
     profile: &ClientProfile,
@@ -169,8 +169,7 @@ fn requested_method(server: &ServerMetadata) -> AuthMethod {
     known.into_iter().find(has).unwrap_or(AuthMethod::None)
 }
 
-/// Returns the application type of OpenID Connect Registration, which depends on the receiver of
-/// the callback.
+/// Returns the application type of OpenID Connect Registration. It depends on the receiver of the callback.
 fn application_type(redirect_uri: &str) -> &'static str {
     match Url::parse(redirect_uri) {
         Ok(url) if url.scheme() == "https" && !is_local(&url) => "web",

@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorKind, quoted};
 use crate::scopes::{OFFLINE_ACCESS, Scopes};
 use crate::web::{UrlPolicy, redacted};
 
-/// An authorization request and the values that its callback is checked against.
+/// An authorization request, and the values with which its callback is compared.
 pub(crate) struct AuthorizationRequest {
     pub(crate) url: Url,
     state: Secret,
@@ -147,8 +147,8 @@ impl AuthorizationRequest {
     }
 }
 
-/// Checks the URL to open for the user. A program may pass it to a shell by mistake, so it must not
-/// contain characters with a meaning there.
+/// Checks the URL that is opened for the user. A program may pass the URL to a shell by mistake, so it must not contain
+/// characters with a meaning in a shell.
 fn checked_endpoint(policy: &UrlPolicy, endpoint: &str) -> Result<Url, Error> {
     let url = parse_url(endpoint, "authorization_endpoint")?;
     policy.check(&url)?;
@@ -220,7 +220,7 @@ mod tests {
 
     // proves: AUTH-088, AUTH-090, AUTH-091, AUTH-092, AUTH-093, M-AUTH-081, M-AUTH-093
     #[test]
-    fn t37_no_request_without_s256() {
+    fn t37_no_authorization_request_is_made_without_s256() {
         for methods in [None, Some(vec![]), Some(vec!["plain".to_owned()])] {
             let mut found = found();
             found.server.code_challenge_methods_supported = methods;
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_denial_quotes_the_server() {
+    fn the_error_for_a_denied_request_quotes_the_server() {
         let error = answer(
             &found(),
             "error=access_denied&error_description=not+today&state=STATE",

@@ -26,11 +26,11 @@ use crate::scopes::{OFFLINE_ACCESS, Scopes};
 use crate::web::redacted;
 use crate::well_known::is_same_issuer;
 
-/// The reason for a sign-in, and the tokens that the client had before.
+/// The reason for a sign-in, and the previous tokens of the client.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SignInRequest {
     pub(crate) challenge: Option<Challenge>,
-    /// Issuer and scopes of the previous tokens.
+    /// The issuer and the scopes of the previous tokens.
     pub(crate) before: Option<(String, Scopes)>,
 }
 
@@ -116,7 +116,7 @@ impl Inner {
         Ok(self.identified(client))
     }
 
-    /// Binds the configured credentials to an issuer. They are never sent to another issuer.
+    /// Binds the configured credentials to an issuer. The credentials are never sent to another issuer.
     fn bind_credentials(
         &self,
         credentials: &Credentials,
@@ -141,7 +141,8 @@ impl Inner {
         Ok(Registration::of(credentials, issuer))
     }
 
-    /// Starts an authorization session, with the redirect URI of an earlier registration, if there was a registration.
+    /// Starts an authorization session. If the client is already registered, the session has the redirect URI of the
+    /// registration.
     async fn start_session(
         &self,
         agent: &dyn UserAgent,
@@ -203,8 +204,7 @@ impl Inner {
         client
     }
 
-    /// Step 3: obtains the user's consent. Returns the request for a token with the authorization
-    /// code.
+    /// Step 3: obtains the user's consent. Returns the token request, which contains the authorization code.
     async fn ask(
         &self,
         found: &DiscoveryResult,
@@ -275,8 +275,8 @@ impl Inner {
         }
     }
 
-    /// Returns the scopes to request: the scopes of the settings, otherwise of the challenge, otherwise of the server's metadata.
-    /// The scopes of the previous tokens are added.
+    /// Returns the scopes to request. They are the scopes of the settings; if there are none, the scopes of the challenge; if
+    /// there are none, the scopes of the server's metadata. The scopes of the previous tokens are added.
     ///
     /// Specification: authorization, scope selection strategy.
     fn scopes(&self, request: &SignInRequest, found: &DiscoveryResult) -> Scopes {
@@ -301,7 +301,7 @@ impl Inner {
         all
     }
 
-    /// Returns a key if the tokens have to be bound to a key.
+    /// Returns a key if the tokens must be bound to a key, otherwise `None`.
     async fn dpop_key_for(
         &self,
         found: &DiscoveryResult,

@@ -32,7 +32,7 @@ pub(crate) enum Grant {
 }
 
 impl Grant {
-    /// Returns whether a new token can be obtained without a user.
+    /// Returns whether the grant can obtain a new token without a user.
     pub(crate) fn is_silent(&self) -> bool {
         !matches!(self, Self::Unset | Self::User(_))
     }
@@ -44,10 +44,10 @@ impl Grant {
 /// [`Secret`] and `String` are sources of a constant assertion. Implement the trait for a platform
 /// that renews its assertions.
 pub trait AssertionSource: Send + Sync + 'static {
-    /// Returns an assertion for this audience, the issuer of the tokens.
+    /// Returns an assertion for the audience `audience`, which is the issuer of the tokens.
     ///
     /// # Errors
-    /// Returns an error if there is no assertion now.
+    /// Returns an error if no assertion is available at the moment.
     fn assertion<'a>(&'a self, audience: &'a str) -> BoxFuture<'a, Result<Secret, Error>>;
 }
 
@@ -75,7 +75,7 @@ pub const CLIENT_CREDENTIALS_EXTENSION: &str = "io.modelcontextprotocol/oauth-cl
 /// authorization](https://github.com/modelcontextprotocol/ext-auth).
 pub const ENTERPRISE_EXTENSION: &str = "io.modelcontextprotocol/enterprise-managed-authorization";
 
-/// A user of an organisation whose identity provider authorizes access.
+/// The grant for a user of an organisation whose identity provider authorizes access.
 ///
 /// The identity provider exchanges the user's identity token for an assertion. The server's authorization server exchanges this
 /// assertion for an access token. The user is not asked for consent.
@@ -90,8 +90,8 @@ pub struct Enterprise {
 }
 
 impl Enterprise {
-    /// Creates the grant from the issuer of the identity provider, the client's credentials there,
-    /// and the user's identity token.
+    /// Creates the grant. Parameters: the issuer of the identity provider, the client's credentials at this issuer, and the
+    /// user's identity token.
     pub fn new(
         issuer: impl Into<String>,
         client: Credentials,
@@ -105,7 +105,7 @@ impl Enterprise {
         }
     }
 
-    /// Sets the token endpoint of the identity provider. Without it, the endpoint is discovered.
+    /// Sets the token endpoint of the identity provider. Without this setting, the endpoint is discovered.
     #[must_use]
     pub fn token_endpoint(mut self, url: impl Into<String>) -> Self {
         self.token_endpoint = Some(url.into());

@@ -12,8 +12,8 @@ use crate::well_known::canonical;
 const MAX_CLIENTS: usize = 64;
 
 impl Inner {
-    /// Returns the name of the server in the store. The name contains the query, because some services identify their users by it, and the tokens of one
-    /// user must not be used for another.
+    /// Returns the name of the server in the store. The name contains the query of the URL, because some services identify users
+    /// by the query. The tokens of one user must not be used for another user.
     fn stored_name(&self) -> String {
         let query = self.server.query();
         let query = query.map(|query| format!("?{query}"));
@@ -33,7 +33,7 @@ impl Inner {
         format!("client {issuer}")
     }
 
-    /// Reads the store once. Unreadable entries are treated as missing.
+    /// Reads the store on the first call. Treats unreadable entries as missing.
     pub(crate) async fn load(&self) -> Result<(), Error> {
         if self.state().is_loaded {
             return Ok(());
@@ -60,7 +60,7 @@ impl Inner {
         Ok(text.and_then(|text| DpopKey::from_text(&text).ok()))
     }
 
-    /// Returns the stored tokens if they belong to this client.
+    /// Returns the stored tokens, if they belong to this client.
     pub(crate) async fn load_tokens(&self) -> Result<Option<TokenSet>, Error> {
         let Some(text) = self.store.load(&self.tokens_name()).await? else {
             return Ok(None);
@@ -94,7 +94,8 @@ impl Inner {
         format!("needed scopes {}", self.stored_name())
     }
 
-    /// Stores the scopes that a call needed, for the next sign-in. The scopes belong to the issuer of the current tokens.
+    /// Stores the scopes that a call needed, so that the next sign-in requests them. The scopes belong to the issuer of the
+    /// current tokens.
     pub(crate) async fn save_needed_scopes(&self, scopes: &Scopes) -> Result<(), Error> {
         let issuer = self
             .state()
@@ -106,7 +107,7 @@ impl Inner {
         self.store.save(&self.needed_scopes_name(), &text).await
     }
 
-    /// Returns the stored scopes and the issuer. An unreadable entry is treated as missing.
+    /// Returns the stored scopes that a call needed, and their issuer. Treats an unreadable entry as missing.
     pub(crate) async fn load_needed_scopes(&self) -> Result<Option<(String, Scopes)>, Error> {
         let text = self.store.load(&self.needed_scopes_name()).await?;
         Ok(text.and_then(|text| mcp_jsonrpc::decode_document(text.expose()).ok()))
@@ -147,8 +148,8 @@ impl Inner {
         Ok(Some(Registration { issuer, ..stored }))
     }
 
-    /// Removes a registration that the issuer does not know any more. Returns whether a registration was removed. Configured
-    /// credentials are not removed.
+    /// Removes the stored registration of a client that the issuer no longer knows. Returns whether a registration was removed.
+    /// Does not remove configured credentials.
     pub(crate) async fn remove_client(&self, issuer: &str) -> Result<bool, Error> {
         self.state().clients.remove(issuer);
         let name = Self::client_name(issuer);

@@ -1,4 +1,4 @@
-//! Renewal of tokens, once for all concurrent callers in all processes.
+//! Renews tokens. All concurrent callers in all processes share one renewal.
 
 use std::sync::Arc;
 
@@ -16,8 +16,7 @@ use crate::error::{Error, ErrorKind};
 use crate::scopes::Scopes;
 use crate::well_known::is_same_issuer;
 
-/// Maximum number of successive sign-ins after which the server accepts no token, and of successive step-ups after which no
-/// message succeeds.
+/// Maximum number of consecutive sign-ins without an accepted token, and of consecutive step-ups without a successful message.
 const MAX_ATTEMPTS: u32 = 3;
 
 /// The lock for obtaining tokens; `None` while a task holds it.
@@ -30,10 +29,10 @@ pub(crate) enum RenewalReason {
     Requested {
         /// The challenge for a request without a token.
         challenge: Option<Challenge>,
-        /// The scopes that a call with earlier tokens needed, and the issuer of those tokens.
+        /// The scopes that a call needed but its tokens did not have, and the issuer of these tokens.
         needed: Option<(String, Scopes)>,
     },
-    /// The token has expired by the client's clock.
+    /// The token has expired, according to the client's clock.
     Expired,
     /// The server rejected a message with 401.
     Unauthorized(Option<Challenge>),
@@ -76,7 +75,7 @@ impl Inner {
         done
     }
 
-    /// Returns whether the current tokens differ from the used tokens and are valid.
+    /// Returns whether the current tokens are valid and differ from the tokens that were used.
     fn is_replaced(&self, used: Option<&Secret>) -> bool {
         let state = self.state();
         let tokens = state.tokens.as_ref();
@@ -130,8 +129,8 @@ impl Inner {
         self.save_tokens(tokens).await
     }
 
-    /// Adopts the tokens of the store if they have not expired, and if they differ from the tokens in memory and from the
-    /// rejected token. Returns whether the stored tokens were adopted.
+    /// Uses the tokens of the store if they have not expired, and if they differ from the tokens in memory and from the rejected
+    /// token. Returns whether it uses the stored tokens.
     async fn adopt_stored_tokens(&self, used: Option<&Secret>) -> Result<bool, Error> {
         let stored = self.load_tokens().await?;
         let dpop_key = self.stored_dpop_key().await?;
@@ -155,16 +154,16 @@ impl Inner {
         Ok(true)
     }
 
-    /// Returns whether the refresh token may be used. If the server rejects a token that was just renewed, the token is not
-    /// renewed again.
+    /// Returns whether the refresh token may be used. If the server has rejected a token that was just renewed, the client must
+    /// not renew it again.
     fn may_refresh(&self, tokens: &TokenSet, reason: &RenewalReason) -> bool {
         let is_untried = self.state().is_untried;
         tokens.refresh.is_some()
             && !(is_untried && matches!(reason, RenewalReason::Unauthorized(_)))
     }
 
-    /// Counts a sign-in and fails at the limit, so that a server that accepts no token does not
-    /// cause endless sign-ins.
+    /// Counts a sign-in, and returns an error at the limit. A server that accepts no token therefore does not cause endless
+    /// sign-ins.
     fn count_attempt(&self, is_step_up: bool) -> Result<(), Error> {
         let mut state = self.state();
         let count = if is_step_up {
@@ -187,16 +186,16 @@ impl Inner {
     }
 }
 
-/// A renewal that continues without its caller.
+/// A renewal that continues even if its caller is dropped.
 struct Refresh {
     inner: Arc<Inner>,
     used: Option<Secret>,
     challenge: Option<Challenge>,
-    /// Whether to check first that the server still names the same issuer.
+    /// Whether to check, before the renewal, that the server still names the same issuer.
     check_issuer: bool,
 }
 
-/// Runs the renewal in a task that takes over the lock. Returns whether there are valid tokens now.
+/// Runs the renewal in a task that takes over the lock. Returns whether the client now has valid tokens.
 async fn run_in_task(lock: &mut RenewalLock, work: Refresh) -> Result<bool, Error> {
     let guard = lock.take();
     let task = tokio::spawn(async move { (guard, work.run().await) });
@@ -304,7 +303,7 @@ impl Refresh {
         }))
     }
 
-    /// Returns whether the server still names this issuer. If the server cannot be reached, returns `true`.
+    /// Returns whether the server still names this issuer. Also returns `true` if the server cannot be reached.
     async fn is_current(&self, issuer: &str) -> bool {
         let inner = &self.inner;
         let discovery = inner.discovery();
@@ -324,7 +323,7 @@ impl Refresh {
 }
 
 impl Inner {
-    /// Returns the client that the tokens were issued to.
+    /// Returns the client to which the tokens were issued.
     pub(crate) async fn client_for(
         &self,
         tokens: &TokenSet,

@@ -15,9 +15,10 @@ use super::{StoreLock, TokenStore};
 use crate::Secret;
 use crate::error::{Error, ErrorKind};
 
-/// Maximum size of the file.
+/// Maximum size of the file of a store, in bytes.
 const MAX_FILE_BYTES: u64 = 4 << 20;
-/// Poll interval and timeout of the lock file. The timeout leaves time for a renewal, which takes three requests.
+/// Interval between attempts to lock the file, and maximum time for all attempts. The time is long enough for a renewal by
+/// another program, which takes three requests.
 const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(20);
 const LOCK_TIMEOUT: Duration = Duration::from_secs(45);
 
@@ -55,7 +56,7 @@ impl FileTokenStore {
         )
     }
 
-    /// Changes the file under a lock.
+    /// Changes the content of the file while holding the lock.
     async fn change(
         &self,
         change: impl FnOnce(&mut Entries) + Send + 'static,
@@ -140,7 +141,7 @@ fn check_regular(metadata: &fs::Metadata) -> io::Result<()> {
     }
 }
 
-/// Writes a temporary file and renames it, so that readers see the old or the new content.
+/// Writes a temporary file and renames it, so that readers see either the old or the new content.
 fn write(path: &Path, all: &Entries) -> io::Result<()> {
     let text = Zeroizing::new(serde_json::to_vec_pretty(all).map_err(io::Error::other)?);
     let mut temporary = path.as_os_str().to_owned();
@@ -165,7 +166,7 @@ fn private() -> OpenOptions {
     options
 }
 
-/// Returns the lock if it is free. The operating system releases it when its holder ends.
+/// Returns the lock, or `None` if it is not free. The operating system releases the lock when the process that holds it ends.
 #[cfg(unix)]
 fn try_lock(path: &Path) -> io::Result<Option<File>> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -185,7 +186,7 @@ fn try_lock(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Returns the lock if it is free. The operating system releases it when its holder ends.
+/// Returns the lock, or `None` if it is not free. The operating system releases the lock when the process that holds it ends.
 #[cfg(windows)]
 fn try_lock(path: &Path) -> io::Result<Option<File>> {
     use std::os::windows::fs::OpenOptionsExt;
@@ -204,7 +205,7 @@ fn try_lock(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Does not lock: this operating system has no lock that ends with its holder.
+/// Returns a lock without effect. This operating system has no lock that is released when the process that holds it ends.
 #[cfg(not(any(unix, windows)))]
 fn try_lock(path: &Path) -> io::Result<Option<File>> {
     private().create(true).truncate(false).open(path).map(Some)

@@ -1,4 +1,4 @@
-//! Stores that keep tokens between two runs of a program.
+//! Stores that keep tokens for the next run of a program.
 
 mod file;
 
@@ -14,10 +14,10 @@ use crate::error::Error;
 
 /// Storage for text under names: a file, the keychain of the system, a database.
 ///
-/// The content permits its reader to act for the user, so it must be protected. Names are not
-/// secret: they contain the URLs of servers and authorization servers.
+/// A program that can read the content can act for the user, so the content must be protected. Names are not secret: they contain
+/// the URLs of servers and authorization servers.
 pub trait TokenStore: Send + Sync + 'static {
-    /// Returns the text with this name; `None` if the store does not have it.
+    /// Returns the text with this name; `None` if the store has no such text.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read; see [`Error::store`].
@@ -35,9 +35,9 @@ pub trait TokenStore: Send + Sync + 'static {
     /// Returns an error if the store cannot be written.
     fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), Error>>;
 
-    /// Waits until no other user of the store, in this process or another, holds this lock. The lock is held until it is dropped.
-    /// The client renews tokens while it holds this lock, so that two programs that share a store never use the same refresh
-    /// token. Default: no lock, for stores that are not shared.
+    /// Waits until no other user of the store holds the lock with this name, in this process or in another process. The returned
+    /// lock is held until it is dropped. The client holds it while it renews tokens. Two programs that share a store therefore
+    /// never use the same refresh token. Default: no lock, for stores that are not shared.
     ///
     /// # Errors
     /// Returns an error if the lock is held by another user for too long.
@@ -64,8 +64,7 @@ impl StoreLock {
     }
 }
 
-/// A token store in memory: the user signs in once per run of the program. Clones share their
-/// content.
+/// A token store in memory. The user has to sign in once in each run of the program. Clones share their content.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryTokenStore(Arc<Mutex<HashMap<String, Secret>>>);
 

@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind};
 use crate::scopes::Scopes;
 use crate::{Secret, secret};
 
-/// Maximum time between the renewal of a token and its expiry, in seconds.
+/// Maximum time before the expiry of a token at which the client renews it, in seconds.
 const EXPIRY_MARGIN: u64 = 30;
 
 /// The authentication scheme of a token.
@@ -38,15 +38,16 @@ pub(crate) struct TokenSet {
     /// The requested scopes. A step-up adds scopes.
     #[serde(rename = "scope")]
     pub(crate) scopes: Scopes,
-    /// The issuer, the server and the client of the tokens.
+    /// The issuer of the tokens. `resource` is the server that accepts the tokens, and `client_id` is the client that received
+    /// them.
     pub(crate) issuer: String,
     pub(crate) resource: String,
     pub(crate) client_id: String,
-    /// The scopes of the authorization request, without those that the server has added.
+    /// The scopes of the authorization request, without the scopes that the server has added.
     #[serde(default)]
     pub(crate) requested: Option<Scopes>,
-    /// Whether the sign-in used the configured id of a public client. If so, another program can renew the tokens without a
-    /// stored registration.
+    /// Whether the sign-in used the configured id of a public client. Another program can then renew the tokens without a stored
+    /// registration.
     #[serde(default)]
     pub(crate) has_public_client: bool,
 }
@@ -57,8 +58,8 @@ impl TokenSet {
         self.expires_at.is_some_and(|end| end <= now)
     }
 
-    /// Returns when to stop using a token with this lifetime: slightly early, so that it does not
-    /// expire in transit.
+    /// Returns the time at which to stop using a token with this lifetime. It is slightly before the expiry, so that the token
+    /// does not expire in transit.
     pub(crate) fn end(now: u64, seconds: u64) -> u64 {
         now.saturating_add(seconds - EXPIRY_MARGIN.min(seconds / 2))
     }

@@ -18,12 +18,12 @@ use crate::error::{Error, ErrorKind};
 
 pub(crate) const DPOP: HeaderName = HeaderName::from_static("dpop");
 const NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
-/// Maximum number of nonces. A sign-in has two servers; the other nonces belong to earlier sign-ins.
+/// Maximum number of stored nonces. A sign-in involves two servers. The other nonces are from earlier sign-ins.
 const MAX_NONCES: usize = 8;
-/// Maximum size of a nonce. Larger nonces are ignored.
+/// Maximum size of a nonce, in bytes. Larger nonces are ignored.
 const MAX_NONCE_BYTES: usize = 1_024;
 
-/// A key and the proofs it signs.
+/// A key, and the DPoP proofs that it signs.
 #[derive(Clone)]
 pub(crate) struct DpopKey {
     key: SigningKey,
@@ -52,7 +52,7 @@ impl DpopKey {
         })
     }
 
-    /// Returns a proof for one request, bound to the token of the request, if it has a token.
+    /// Returns a proof for one request. If the request has a token, the proof is bound to the token.
     pub(crate) fn proof(
         &self,
         method: &str,
@@ -85,7 +85,7 @@ impl Nonces {
         found.map(|(_, nonce)| nonce.clone())
     }
 
-    /// Stores the nonce of a response. Returns whether it is new.
+    /// Stores the nonce of a response. Returns whether the nonce is new.
     pub(crate) fn take(&self, origin: &str, headers: &HeaderMap) -> bool {
         let nonce = headers.get(NONCE).and_then(|g| g.to_str().ok());
         let Some(nonce) = nonce.filter(|n| !n.is_empty() && n.len() <= MAX_NONCE_BYTES) else {
@@ -105,7 +105,7 @@ impl Nonces {
     }
 }
 
-/// Returns the origin of a URL, the key of its nonces.
+/// Returns the origin of a URL. Nonces are stored by origin.
 pub(crate) fn origin(uri: &http::Uri) -> String {
     let scheme = uri.scheme_str().unwrap_or_default();
     let host = uri.host().unwrap_or_default().to_ascii_lowercase();
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proof_is_for_one_request_and_one_token() {
+    fn a_proof_is_bound_to_one_request_and_one_token() {
         let key = DpopKey::generate().unwrap();
         let again = DpopKey::from_text(&key.to_text()).unwrap();
         let token = Secret::new("token");

@@ -78,7 +78,7 @@ impl TokenEndpoint<'_> {
         TokenResponse::read(&url, &reply)
     }
 
-    /// Asks the server to revoke a token, if it has an endpoint for that. Returns whether the server has such an endpoint.
+    /// Asks the server to revoke a token, if the server has a revocation endpoint. Returns whether it has this endpoint.
     ///
     /// Specification: [RFC 7009](https://www.rfc-editor.org/rfc/rfc7009).
     pub(crate) async fn revoke(&self, token: &Secret, hint: &'static str) -> Result<bool, Error> {
@@ -97,12 +97,12 @@ impl TokenEndpoint<'_> {
         Ok(true)
     }
 
-    /// Sends a form with the client authentication, and repeats it once if the server requires a nonce.
+    /// Sends a form with the client authentication. If the server requires a nonce, sends the form once more with the nonce.
     async fn post(&self, url: &Url, form: TokenRequest) -> Result<Reply, Error> {
         // Credentials are sent to their own issuer only.
         if self.client.issuer != self.server.issuer {
             return Err(Error::mismatch(
-                "the credentials belong to another authorization server and are not sent",
+                "the credentials belong to another authorization server, so they are not sent; sign in again",
             ));
         }
         let (form, authorization) = self.identified(form)?;

@@ -21,7 +21,7 @@ pub(crate) struct TokenResponse {
     pub(crate) issued: Option<String>,
 }
 
-/// The members of a token response. A member that is not needed counts as absent if it has another type.
+/// The members of a token response. If a member that the client does not need has another type, it is treated as missing.
 struct TokenResponseBody {
     access_token: Secret,
     token_type: Option<String>,
@@ -32,7 +32,7 @@ struct TokenResponseBody {
 }
 
 impl TokenResponseBody {
-    /// Reads a response. An error does not quote its values, because they may be tokens.
+    /// Reads a response. Errors do not quote values of the response, because a value may be a token.
     fn read(reply: &Reply) -> Result<Self, &'static str> {
         let body: Value = reply.json().map_err(|_| "it is not JSON")?;
         let Value::Object(mut body) = body else {
@@ -102,8 +102,10 @@ impl TokenError {
 
     fn advice(&self) -> &'static str {
         match &*self.error {
-            "invalid_client" => "; the client id or its credentials are not valid there",
-            "invalid_target" => "; it does not issue tokens for this server",
+            "invalid_client" => {
+                "; the client id or the credentials are not valid at this authorization server"
+            }
+            "invalid_target" => "; the authorization server does not issue tokens for this server",
             "unsupported_grant_type" | "unauthorized_client" => {
                 "; this client may not use this grant"
             }
@@ -112,7 +114,7 @@ impl TokenError {
     }
 }
 
-/// Returns the error of a response that is not a success. `action` names the operation that the server did not perform.
+/// Returns the error of a response whose status is not a success. `action` names the operation that the server did not perform.
 pub(crate) fn check(url: &str, reply: &Reply, action: &str) -> Result<(), Error> {
     let status = reply.status;
     if reply.is_temporary() {
@@ -179,7 +181,7 @@ impl TokenResponse {
     }
 }
 
-/// Reads a number of seconds: a JSON number, also with a fraction, or a number as text.
+/// Reads a number of seconds: a JSON number, which may have a fraction, or a number as text.
 pub(crate) fn seconds(value: &Value) -> Option<u64> {
     let text = value.as_str().map(str::to_owned);
     let text = text.unwrap_or_else(|| value.to_string());
@@ -205,9 +207,12 @@ mod tests {
         for (code, advice) in [
             (
                 "invalid_client",
-                "the client id or its credentials are not valid there",
+                "the client id or the credentials are not valid at this authorization server",
             ),
-            ("invalid_target", "it does not issue tokens for this server"),
+            (
+                "invalid_target",
+                "the authorization server does not issue tokens for this server",
+            ),
             ("unauthorized_client", "this client may not use this grant"),
             (
                 "unsupported_grant_type",
@@ -256,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_response_decides_the_kind_of_error() {
+    fn the_code_of_an_error_response_determines_the_error_kind() {
         assert!(read(503, "").unwrap_err().is_temporary());
         assert!(
             read(429, r#"{"error":"slow_down"}"#)

@@ -1,4 +1,4 @@
-//! User agents, which open the authorization server for the user, and their callbacks.
+//! User agents: they open the authorization server for the user, and receive the callbacks.
 
 mod loopback;
 
@@ -11,21 +11,21 @@ pub use self::loopback::Loopback;
 use crate::Secret;
 use crate::error::Error;
 
-/// Maximum number of parameters that are read.
+/// Maximum number of parameters that are read from a callback.
 const MAX_PARAMETERS: usize = 32;
 
-/// A user agent, which opens the authorization server for the user and receives the callback.
+/// A user agent: it opens the authorization server for the user, and receives the callback.
 ///
 /// Use [`Loopback`] in programs on the user's machine, and [`CustomUserAgent`] in
 /// programs with their own redirect URI.
 pub trait UserAgent: Send + Sync + 'static {
-    /// Starts an authorization session. Its redirect URI must be known before the browser is
-    /// opened, because the client is registered with it.
+    /// Starts an authorization session. The session must know its redirect URI before the browser is opened, because the client
+    /// is registered with this URI.
     fn start_session(&self) -> BoxFuture<'_, Result<Box<dyn AuthorizationSession>, Error>>;
 
-    /// Starts an authorization session for a client that is registered with this redirect URI. With
-    /// another redirect URI, the client is registered again, and authorization servers treat it as
-    /// a different client. Default: [`start_session`](Self::start_session).
+    /// Starts an authorization session for a client that is registered with this redirect URI. If the session has another
+    /// redirect URI, the client is registered again, and authorization servers treat it as a different client. Default:
+    /// [`start_session`](Self::start_session).
     fn start_session_at<'a>(
         &'a self,
         _redirect_uri: &'a str,
@@ -34,7 +34,7 @@ pub trait UserAgent: Send + Sync + 'static {
     }
 }
 
-/// One trip of the user's browser to the authorization server and back.
+/// One visit of the user's browser to the authorization server, until the browser is redirected back to the client.
 pub trait AuthorizationSession: Send + 'static {
     /// Returns the redirect URI: an `https` URL, or an `http` URL on this machine.
     fn redirect_uri(&self) -> &str;
@@ -109,7 +109,7 @@ impl<F> fmt::Debug for CustomUserAgent<F> {
 pub struct Callback(Vec<(String, Secret)>);
 
 impl Callback {
-    /// Reads the URL that the browser was redirected to, or only its query.
+    /// Reads the URL to which the browser was redirected, or only the query of this URL.
     pub fn parse(url: &str) -> Self {
         let query = url.split_once('?').map_or(url, |(_, query)| query);
         let query = query.split('#').next().unwrap_or_default();
@@ -124,7 +124,7 @@ impl Callback {
         found.map(|(_, value)| value.expose())
     }
 
-    /// Returns whether a relevant parameter is repeated: RFC 6749, section 3.1.
+    /// Returns whether a parameter that the client needs is repeated: RFC 6749, section 3.1.
     pub(crate) fn repeats(&self) -> bool {
         ["code", "state", "iss", "error"].iter().any(|name| {
             let named = self.0.iter().filter(|(known, _)| known == name);

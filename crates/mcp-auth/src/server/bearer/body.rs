@@ -10,14 +10,14 @@ use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// The body of a response: the body of the inner service, or a text of [`RequireBearer`].
+/// The body of a response: the body of the inner service, or a text from [`RequireBearer`].
 ///
 /// [`RequireBearer`]: super::RequireBearer
 pub struct Body<B>(BodyKind<B>);
 
 enum BodyKind<B> {
     Inner(B),
-    /// The body of the inner service, which ends when the timer has expired.
+    /// The body of the inner service. It ends when the timer expires.
     Limited(B, Pin<Box<Sleep>>),
     Text(TextBody),
 }
@@ -27,7 +27,7 @@ impl<B> Body<B> {
         Self(BodyKind::Inner(body))
     }
 
-    /// Returns a body that ends at `end` if the inner body has not ended before.
+    /// Returns a body that ends at `end`, or earlier if the inner body ends.
     pub(super) fn limited(body: B, end: Instant) -> Self {
         Self(BodyKind::Limited(body, Box::pin(sleep_until(end))))
     }

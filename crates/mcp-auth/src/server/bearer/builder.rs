@@ -51,7 +51,7 @@ pub struct RequireBearerBuilder {
     servers: Vec<String>,
     scopes: Vec<String>,
     supported: Vec<String>,
-    /// The scopes of tools, which appear only in the metadata.
+    /// The scopes that tools require. They appear only in the metadata.
     published: Vec<String>,
     implied: Vec<(String, String)>,
     name: Option<String>,
@@ -61,8 +61,8 @@ pub struct RequireBearerBuilder {
 }
 
 impl RequireBearerBuilder {
-    /// Also accepts tokens with this audience, for example `api://my-server`, from an authorization
-    /// server that does not support resource indicators.
+    /// Also accepts tokens with this audience, for example `api://my-server`. Use it for an authorization server that does not
+    /// support resource indicators.
     pub fn audience(mut self, name: impl Into<String>) -> Self {
         self.audiences.push(name.into());
         self
@@ -75,14 +75,14 @@ impl RequireBearerBuilder {
         self
     }
 
-    /// Requires these scopes, separated by spaces, for every request. Scopes of a single tool are
-    /// set with [`Tool::scope`](mcp_server::Tool::scope).
+    /// Requires these scopes, separated by spaces, for every request. To set the scopes of a single tool, use
+    /// [`Tool::scope`](mcp_server::Tool::scope).
     pub fn scope(mut self, scopes: impl Into<String>) -> Self {
         self.scopes.push(scopes.into());
         self
     }
 
-    /// Sets the scopes that clients request if no challenge names any; keep them minimal. Default: the scopes of
+    /// Sets the scopes that clients request if a challenge names no scopes. Set as few as possible. Default: the scopes of
     /// [`scope`](Self::scope).
     pub fn scopes_supported(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.supported.extend(scopes.into_iter().map(Into::into));
@@ -118,10 +118,10 @@ impl RequireBearerBuilder {
         self
     }
 
-    /// Also accepts requests without an `Authorization` header. Such a request has no identity and no scopes. If its tool
-    /// or [`Auth::require`](crate::server::Auth::require) requires a scope, the response is 401 with a challenge, and the
-    /// client can sign in and call again. Everything that requires no scope is public: lists, prompts, resources, and tools
-    /// without a scope. A prompt or a resource requires a scope with [`Auth::require`](crate::server::Auth::require).
+    /// Also accepts requests without an `Authorization` header. Such a request has no identity and no scopes. If the tool or
+    /// [`Auth::require`](crate::server::Auth::require) requires a scope, the response is 401 with a challenge. The client can
+    /// then sign in and call again. Lists, prompts, resources and tools are public if they require no scope. For prompts and
+    /// resources, use [`Auth::require`](crate::server::Auth::require) to require a scope.
     ///
     /// A session belongs to the principal that opened it, so a client that signs in during an anonymous session has to open a new
     /// session. The client of this SDK opens a new session and returns an error for the call. The call has not run and can be
@@ -133,7 +133,7 @@ impl RequireBearerBuilder {
         self
     }
 
-    /// Accepts tokens that are bound to a key of their client, with a proof. Default: such tokens are rejected.
+    /// Accepts tokens that are bound to a key of the client, if the request has a proof. Default: bound tokens are rejected.
     pub fn dpop(mut self, dpop: Dpop) -> Self {
         self.dpop = Some(dpop);
         self
@@ -142,10 +142,9 @@ impl RequireBearerBuilder {
     /// Builds the layer.
     ///
     /// # Errors
-    /// Returns an error if a URL is not `https` (or `http` on this machine), or if a scope or a DPoP setting is invalid. Also
-    /// returns an error if there is no authorization server although the verifier
-    /// [needs one](Verify::needs_authorization_server), or if [`allow_anonymous`](Self::allow_anonymous) is combined with
-    /// [`scope`](Self::scope).
+    /// Returns an error in these cases: a URL is not `https` (or `http` on this machine); a scope or a DPoP setting is invalid;
+    /// the verifier [needs an authorization server](Verify::needs_authorization_server), but none is set;
+    /// [`allow_anonymous`](Self::allow_anonymous) is combined with [`scope`](Self::scope).
     pub fn build(self) -> Result<RequireBearer, Error> {
         let servers = self.authorization_servers()?;
         let mut audience = Audience::new(&self.resource)?;
@@ -223,7 +222,7 @@ impl RequireBearerBuilder {
     }
 }
 
-/// Parses the scopes of a setting.
+/// Parses the scopes of a setting, which are separated by spaces.
 fn scopes(texts: &[String]) -> Result<Scopes, Error> {
     let text = texts.join(" ");
     let scopes = Scopes::parse(&text);

@@ -22,8 +22,8 @@ use crate::server::audience::Audience;
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 const METHODS: &str = "GET, HEAD, OPTIONS";
 
-/// The metadata of a protected server, as a tower service. Use it with routers that send only some
-/// paths to the service behind [`RequireBearer`](super::RequireBearer). It responds at any path.
+/// The metadata of a protected server, as a tower service. Use it with routers that send only some paths to the service behind
+/// [`RequireBearer`](super::RequireBearer). It sends the metadata at any path.
 ///
 /// ```
 /// # use mcp_auth::server::RequireBearer;
@@ -64,7 +64,7 @@ impl Metadata {
         &self.0.url
     }
 
-    /// Returns the paths of the metadata: with the path of the server, and for the whole host.
+    /// Returns the two paths of the metadata: one with the path of the server, and one for the whole host.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         let own = self.0.path.as_str();
         std::iter::once(own).chain((own != WELL_KNOWN).then_some(WELL_KNOWN))
@@ -74,7 +74,7 @@ impl Metadata {
         path.starts_with(WELL_KNOWN) && self.paths().any(|own| own == path)
     }
 
-    /// Returns the response. It is public, so pages of any origin may read it.
+    /// Returns the response with the metadata. The metadata is public, so pages of any origin may read it.
     pub(super) fn answer(&self, method: &Method) -> Response<TextBody> {
         let mut response = Response::new(TextBody::default());
         let mut set = |name: HeaderName, value: &'static str| {

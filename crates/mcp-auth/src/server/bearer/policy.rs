@@ -1,4 +1,4 @@
-//! The policy of a protected server: which requests are accepted, and with which permissions.
+//! The policy of a protected server: which requests are accepted, and which permissions they have.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -31,17 +31,17 @@ pub(super) struct Policy {
     pub(super) verifier: Arc<dyn Verify>,
     /// The scopes that every request requires.
     pub(super) required: Scopes,
-    /// Scopes that imply other scopes.
+    /// Scopes, each with the scopes that it implies.
     pub(super) implied: Vec<(Scopes, Scopes)>,
     pub(super) metadata: Metadata,
     pub(super) allows_anonymous: bool,
-    /// The checks of proofs, if bound tokens are accepted.
+    /// Checks the proofs of bound tokens; `None` if bound tokens are rejected.
     pub(super) dpop: Option<ProofChecker>,
-    /// Limits the log of refused tokens.
+    /// Limits the number of log messages about refused tokens.
     pub(super) refusals: LogLimit,
 }
 
-/// A refusal, and the scheme of the request.
+/// A refusal, and the authentication scheme of the request.
 pub(super) type Refused = (Option<Scheme>, Refusal);
 
 /// The permissions of an accepted request.
@@ -50,14 +50,14 @@ pub(super) struct Admission {
     granted: Scopes,
     /// The scheme of the token; `None` if the request has no token.
     scheme: Option<Scheme>,
-    /// Whether the client needs a newer nonce.
+    /// Whether the client should receive a newer nonce.
     needs_nonce: bool,
     /// The expiry of the token, if the request opens a stream that is not part of a call.
     stream_end: Option<Instant>,
 }
 
 impl Admission {
-    /// Admits a request without a token, with an empty grant.
+    /// Admits a request without a token. The request has no scopes.
     fn anonymous(parts: &mut Parts) -> Self {
         let grant = Grant::new([""; 0]);
         parts.extensions.insert(grant.clone());
@@ -70,7 +70,8 @@ impl Admission {
         }
     }
 
-    /// Returns the time at which the response has to end. `None` unless the response is a stream that may outlive the token.
+    /// Returns the time at which the response must end. `None` unless the response is a stream that may last longer than the
+    /// token is valid.
     pub(super) fn stream_end<B>(&self, response: &Response<B>) -> Option<Instant> {
         self.stream_end.filter(|_| is_stream(response.headers()))
     }
@@ -86,7 +87,7 @@ impl Policy {
         }
     }
 
-    /// Verifies a request and returns its permissions; `None` for a request that needs no permissions.
+    /// Verifies a request and returns its permissions; `None` for a request that does not need permissions.
     pub(super) async fn admit(&self, parts: &mut Parts) -> Result<Option<Admission>, Refused> {
         // Components in front of this layer must not set the identity.
         parts.extensions.remove::<Principal>();
@@ -143,7 +144,7 @@ impl Policy {
         }
     }
 
-    /// Verifies a token with its proof. Returns also whether the client needs a newer nonce.
+    /// Verifies a token with its proof. Also returns whether the client should receive a newer nonce.
     async fn verify_bound(
         &self,
         dpop: &ProofChecker,
@@ -178,7 +179,7 @@ impl Policy {
     }
 
     /// Returns the scopes of a challenge: the scopes that every request needs, the missing scopes, and the granted scopes. The
-    /// new token then keeps the granted scopes.
+    /// new token then has the granted scopes too.
     fn step_up(&self, granted: &Scopes, missing: &str) -> Refusal {
         let required = self.required.union(&Scopes::parse(missing));
         let mut room = MAX_REPEATED_BYTES;
@@ -199,7 +200,8 @@ impl Policy {
         refusal.response(self.context(*scheme))
     }
 
-    /// Logs why a token was refused. A request without a token is normal, because it starts a sign-in. For `Unavailable`, the reason is already logged.
+    /// Logs the reason why a token was refused. Does not log a request without a token, because every sign-in starts with such a
+    /// request. Does not log `Unavailable` again.
     fn log(&self, refusal: &Refusal) {
         let status = refusal.status().as_u16();
         if matches!(
@@ -222,8 +224,8 @@ impl Policy {
         }
     }
 
-    /// Turns a response into a challenge if the handler required more scopes. The body stays,
-    /// because it is the response to a message.
+    /// Turns a response into a challenge if the handler required more scopes. The body does not change, because it is the
+    /// response to a message.
     pub(super) fn challenge<B>(&self, admitted: &Admission, response: &mut Response<B>) {
         if let Some(dpop) = self.dpop.as_ref().filter(|_| admitted.needs_nonce)
             && let Some(nonce) = dpop.nonce()
@@ -275,15 +277,16 @@ fn is_preflight(parts: &Parts) -> bool {
         && parts.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// Returns whether the request opens a stream that is not part of a call: a GET stream of a session, or a
-/// subscription. The GET stream of the HTTP+SSE transport, which has no session id, carries calls.
+/// Returns whether the request opens a stream that is not part of a call: a GET stream of a session, or a subscription. Returns
+/// `false` for the GET stream of the HTTP+SSE transport, which has no session id and contains the responses of calls.
 fn opens_stream(parts: &Parts) -> bool {
     let method = parts.headers.get(http_headers::METHOD);
     let is_subscription = method.is_some_and(|method| method == SUBSCRIPTIONS_LISTEN);
     is_subscription || (parts.method == Method::GET && parts.headers.contains_key(SESSION_ID))
 }
 
-/// Returns the end of a token that expires at `expires`, with the tolerated clock skew of its issuer.
+/// Returns the time until which a token that expires at `expires` is accepted. It includes the tolerated clock skew of the
+/// issuer.
 fn instant_of(expires: SystemTime) -> Option<Instant> {
     let expires = expires.checked_add(SKEW)?;
     let left = expires.duration_since(SystemTime::now());

@@ -1,4 +1,4 @@
-//! Refusals: why a request is not accepted, and the response.
+//! Refusals: the reasons why requests are not accepted, and the responses.
 //!
 //! Specification: authorization, error handling and scope challenge handling; [RFC 6750, section
 //! 3](https://www.rfc-editor.org/rfc/rfc6750#section-3); [RFC 9449, section
@@ -19,7 +19,7 @@ use crate::server::verify::OTHER_AUDIENCE;
 /// Maximum number of characters of a description.
 const MAX_DESCRIPTION_CHARS: usize = 200;
 
-/// The reason why a request is not accepted.
+/// The reason why a request is refused.
 #[derive(Debug)]
 pub(super) enum Refusal {
     /// The request has no token.
@@ -34,7 +34,7 @@ pub(super) enum Refusal {
     Audience(String),
     /// The proof for a bound token is missing or invalid.
     Proof(&'static str),
-    /// The proof has no nonce of this server, or an old nonce.
+    /// The proof has no nonce from this server, or an old nonce.
     Nonce,
     /// The token lacks some of these scopes.
     Scope {
@@ -59,7 +59,7 @@ pub(super) struct ChallengeContext<'a> {
 }
 
 impl ChallengeContext<'_> {
-    /// Returns the schemes to offer. The error is sent with the first scheme.
+    /// Returns the schemes to offer. The challenge for the first scheme contains the error.
     fn schemes(&self, refusal: &Refusal) -> &'static [Scheme] {
         match (self.dpop, self.scheme) {
             (None, _) => &[Scheme::Bearer],
@@ -197,7 +197,7 @@ impl Refusal {
     }
 }
 
-/// Replaces characters that are not valid in a quoted string, and clips the text.
+/// Replaces characters that are not valid in a quoted string, and truncates the text.
 fn printable(text: &str) -> String {
     let chars = text.chars().take(MAX_DESCRIPTION_CHARS);
     let keep = |c: char| c == ' ' || (c.is_ascii_graphic() && c != '"' && c != '\\');

@@ -17,21 +17,21 @@ use super::policy::Policy;
 /// A tower layer that accepts only requests with a valid token and answers all other requests with a challenge.
 ///
 /// - A request without a token or with an invalid token receives 401 and a challenge that leads to the metadata. A request whose
-///   token lacks a scope receives 403 and the required scopes. A malformed request receives 400. If tokens cannot be verified
-///   now, the status is 503, not 401. With [`RequireBearerBuilder::allow_anonymous`], requests without a token are accepted too.
+///   token lacks a scope receives 403 and the required scopes. A malformed request receives 400. If tokens cannot be verified at
+///   the moment, the status is 503, not 401. With [`RequireBearerBuilder::allow_anonymous`], requests without a token are
+///   accepted too.
 /// - The layer removes the `Authorization` header of an accepted request and adds a [`Principal`], a [`Grant`] and an
-///   [`Identity`] to its extensions. Handlers do not see the token. Only an endpoint with `ServerOptions::with_forwarding` sends
-///   the token on, with its DPoP proof, to another process of the same server. That process verifies both again.
+///   [`Identity`] to its extensions. Handlers do not see the token. Only an endpoint with `ServerOptions::with_forwarding`
+///   forwards the token and its DPoP proof to another process of the same server. The other process verifies both again.
 /// - If a handler requires more scopes, with [`Tool::scope`] or [`Auth::require`], the response becomes 403 with the required
 ///   scopes, or 401 if the request has no token. A response that is already an event stream does not change.
 /// - The [metadata](Metadata) is public.
-/// - A CORS preflight is forwarded, because it has no token and no effect. Place a CORS layer in
-///   front of this one, so that pages can read the challenges too.
+/// - A CORS preflight is forwarded, because it has no token and no effect. Place a CORS layer in front of this layer, so that
+///   pages can also read the challenges.
 ///
-/// Each request is verified separately, whatever its session, and a session can be used only by the
-/// principal that opened it. When a token expires, the GET stream of a session and the stream of
-/// `subscriptions/listen` end, so that the client opens another one with a valid token. A call that
-/// is running, and a connection of the HTTP+SSE transport, continue.
+/// Each request is verified separately, even within a session. Only the principal that opened a session can use it. When a token
+/// expires, the GET stream of a session and the stream of `subscriptions/listen` end, so that the client opens another stream
+/// with a valid token. Running calls and connections of the HTTP+SSE transport continue.
 ///
 /// The inner service may be any tower service over HTTP requests whose response body can be built
 /// from bytes.
@@ -46,7 +46,8 @@ use super::policy::Policy;
 pub struct RequireBearer(pub(super) Arc<Policy>);
 
 impl RequireBearer {
-    /// Returns the metadata service, for routers that serve the metadata at separate paths. The protected service also serves it.
+    /// Returns the metadata service, for routers that serve the metadata at separate paths. The protected service serves the
+    /// metadata too.
     pub fn metadata(&self) -> Metadata {
         self.0.metadata.clone()
     }

@@ -13,7 +13,7 @@ use crate::Secret;
 use crate::server::claims::Scheme;
 
 /// Removes the token from the request, so that the inner service does not see it. An endpoint can still forward the request with
-/// its token to another process of this server. Only servers that accept the scheme `DPoP` recognize it.
+/// its token to another process of this server. The scheme `DPoP` is recognized only if the server accepts it.
 pub(super) fn take(parts: &mut Parts, with_dpop: bool) -> Result<(Scheme, Secret), Refusal> {
     let in_query = names_token(parts.uri.query().unwrap_or_default());
     let mut values = parts.headers.get_all(AUTHORIZATION).iter();
@@ -23,7 +23,9 @@ pub(super) fn take(parts: &mut Parts, with_dpop: bool) -> Result<(Scheme, Secret
         return Err(Refusal::Missing);
     };
     if second.is_some() || in_query {
-        return Err(Refusal::Malformed("send one token, in one header"));
+        return Err(Refusal::Malformed(
+            "send exactly one token, in one Authorization header",
+        ));
     }
     let Ok(text) = value.to_str() else {
         return Err(Refusal::Malformed("the Authorization header is not text"));
@@ -48,13 +50,13 @@ pub(super) fn take(parts: &mut Parts, with_dpop: bool) -> Result<(Scheme, Secret
     Ok((scheme, token))
 }
 
-/// Returns whether the query has a token. RFC 6750, section 2.3, permits a token in the query; MCP forbids it.
+/// Returns whether the query of the request contains a token. RFC 6750, section 2.3, permits this, but MCP forbids it.
 fn names_token(query: &str) -> bool {
     let mut pairs = query.split('&');
     pairs.any(|pair| pair.split('=').next() == Some("access_token"))
 }
 
-/// Returns whether a text can be sent as a token.
+/// Returns whether a text has only characters that a token can have.
 pub(in crate::server) fn is_token(text: &str) -> bool {
     let bare = text.trim_end_matches('=');
     let is_68 = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte);
@@ -89,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn other_headers_are_malformed_or_have_no_token() {
+    fn an_invalid_authorization_header_is_malformed_or_has_no_token() {
         for (uri, headers) in [
             ("/mcp", &["Bearer"][..]),
             ("/mcp", &["Bearer "]),
@@ -120,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scheme_of_bound_tokens_is_known_to_servers_that_accept_it() {
+    fn only_servers_that_accept_bound_tokens_recognize_their_scheme() {
         let scheme = |value: &str, with_dpop| {
             let request = Request::get("/mcp").header(AUTHORIZATION, value);
             let (mut parts, ()) = request.body(()).unwrap().into_parts();

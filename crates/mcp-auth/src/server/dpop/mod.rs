@@ -1,4 +1,4 @@
-//! Tokens that are bound to a key of their client: a stolen token is useless without the key.
+//! Tokens that are bound to a key of the client. A stolen token is useless without the key.
 //!
 //! Specification: [RFC 9449](https://www.rfc-editor.org/rfc/rfc9449), section 4.3 (checking proofs), section 7
 //! (protected resources), section 9 (nonces of resource servers) and section 11.1 (replay).
@@ -38,9 +38,9 @@ const WINDOW: Duration = Duration::from_secs(60);
 /// of the request. The server accepts the request if the token is bound to the key of the proof (`cnf.jkt`), and if the proof was
 /// not used before. The server rejects a bound token without a proof.
 ///
-/// The URL of a proof must be the URL of the protected server, or the URL of the request with the scheme and authority of the
-/// protected server. A proxy in front of the server may therefore change the path only if clients use the URL of the protected
-/// server.
+/// The URL in a proof must be the URL of the protected server. It can also be the URL of the request, but with the scheme and
+/// authority of the protected server. A proxy in front of the server may therefore change the path only if clients use the URL of
+/// the protected server.
 ///
 /// ```
 /// use mcp_auth::server::{Dpop, Jwt, require_bearer};
@@ -71,7 +71,7 @@ enum NonceKey {
 }
 
 impl Dpop {
-    /// Creates the default settings: the server accepts bound tokens and other tokens, and requires no nonces.
+    /// Creates the default settings: the server accepts bound and unbound tokens, and does not require nonces.
     pub fn new() -> Self {
         Self {
             required: false,
@@ -97,7 +97,7 @@ impl Dpop {
         self
     }
 
-    /// Sets how much the time of a proof may differ from the clock of this server, in both directions. Default: 60 s,
+    /// Sets the maximum difference between the time of a proof and the clock of this server, in both directions. Default: 60 s,
     /// maximum: 5 minutes. The server stores each proof for up to twice this time.
     #[must_use]
     pub fn window(mut self, window: Duration) -> Self {
@@ -105,7 +105,7 @@ impl Dpop {
         self
     }
 
-    /// Sets where used proofs are stored. Default: a [`MemoryReplayCache`] for this process. Servers behind one URL need a
+    /// Sets where used proofs are stored. Default: a [`MemoryReplayCache`] for this process. Processes behind one URL need a
     /// common cache.
     #[must_use]
     pub fn replay_cache(mut self, cache: impl ReplayCache) -> Self {
@@ -113,23 +113,23 @@ impl Dpop {
         self
     }
 
-    /// Requires that each proof contains a nonce of this server, at most 5 minutes old, so that proofs cannot be prepared in
-    /// advance. Clients obtain the nonce with a challenge, which costs one more request at the beginning.
+    /// Requires that each proof contains a nonce from this server that is at most 5 minutes old. Proofs can then not be prepared
+    /// in advance. Clients obtain the first nonce with a challenge, which costs one more request.
     #[must_use]
     pub fn require_nonce(mut self) -> Self {
         self.nonce_key.get_or_insert(NonceKey::Random);
         self
     }
 
-    /// Requires nonces as [`require_nonce`](Self::require_nonce), and sets the key that authenticates them: at least 32 random
-    /// bytes. Servers behind one URL need a common key. Default: a random key for this process.
+    /// Requires nonces, as [`require_nonce`](Self::require_nonce) does, and sets the key that authenticates them. The key must
+    /// have at least 32 random bytes. Processes behind one URL need a common key. Default: a random key for this process.
     #[must_use]
     pub fn nonce_key(mut self, key: impl Into<Secret>) -> Self {
         self.nonce_key = Some(NonceKey::Shared(key.into()));
         self
     }
 
-    /// Sets the clock that proofs and nonces are compared with. Default: [`SystemTime::now`].
+    /// Sets the clock with which the times of proofs and nonces are compared. Default: [`SystemTime::now`].
     #[must_use]
     pub fn clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
         self.clock = Arc::new(clock);
@@ -145,7 +145,7 @@ impl Dpop {
         }
         if self.window.is_zero() || self.window > MAX_WINDOW {
             return Err(Error::setup(format!(
-                "the window for proofs is {:?}; set 1 s to 5 minutes with Dpop::window",
+                "the window for proofs is {:?}; set a window from 1 s to 5 minutes with Dpop::window",
                 self.window
             )));
         }
@@ -188,13 +188,13 @@ impl fmt::Debug for Dpop {
 #[derive(Debug)]
 pub(super) enum ProofError {
     Invalid(&'static str),
-    /// The proof has no nonce of this server, or an old nonce.
+    /// The proof has no nonce from this server, or an old nonce.
     Nonce,
     /// The replay cache failed.
     Unavailable(Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// The settings of [`Dpop`], after they were checked.
+/// The checked settings of [`Dpop`].
 pub(super) struct ProofChecker {
     pub(super) required: bool,
     pub(super) algorithms: Vec<Algorithm>,
@@ -206,18 +206,19 @@ pub(super) struct ProofChecker {
     clock: Arc<dyn Fn() -> SystemTime + Send + Sync>,
 }
 
-/// A proof that is valid for its request. The proof can be a replay.
+/// A proof that is valid for its request, but may have been used before.
 pub(super) struct CheckedProof {
     proof: Proof,
     header: HeaderValue,
-    /// The ticket from the process that has forwarded the request.
+    /// The ticket from the process that forwarded the request.
     ticket: Option<HeaderValue>,
-    /// Whether the client needs a newer nonce soon.
+    /// Whether the client should receive a newer nonce soon.
     is_nonce_old: bool,
 }
 
 impl ProofChecker {
-    /// Removes the proof and the ticket from a request and checks the proof. Does not check the key and the uniqueness of the proof.
+    /// Removes the proof and the ticket from a request, and checks the proof. Does not check whether the token is bound to the
+    /// key, or whether the proof was used before.
     pub(super) fn check(
         &self,
         parts: &mut Parts,
@@ -245,10 +246,10 @@ impl ProofChecker {
         })
     }
 
-    /// Accepts a proof for a token that is bound to the key `jkt`, and prepares the `extensions` of its request for forwarding.
-    /// Returns whether the client needs a newer nonce soon.
+    /// Accepts a proof for a token that is bound to the key `jkt`. Prepares the `extensions` of the request for forwarding.
+    /// Returns whether the client should receive a newer nonce soon.
     ///
-    /// Only proofs for valid tokens are stored, so that other clients cannot fill the cache.
+    /// Call it only for valid tokens: it stores the proof, and clients without a valid token must not be able to fill the cache.
     pub(super) async fn accept(
         &self,
         checked: CheckedProof,
@@ -258,7 +259,7 @@ impl ProofChecker {
         let CheckedProof { proof, header, .. } = checked;
         if proof.key != jkt {
             return Err(ProofError::Invalid(
-                "the token is bound to another key than the key of the proof",
+                "the token is not bound to the key of the proof",
             ));
         }
         let lifetime = proof.lifetime((self.clock)(), self.window);
@@ -282,7 +283,7 @@ impl ProofChecker {
         Ok(checked.is_nonce_old)
     }
 
-    /// Returns a new nonce, if nonces are required.
+    /// Returns a new nonce; `None` if nonces are not required.
     pub(super) fn nonce(&self) -> Option<HeaderValue> {
         let nonce = self.nonces.as_ref()?.nonce((self.clock)());
         nonce.try_into().ok()

@@ -10,9 +10,9 @@ use crate::Secret;
 use crate::error::Error;
 use crate::server::strict::decode_base64url;
 
-/// A new nonce begins after each period.
+/// Time after which the server uses a new nonce.
 const PERIOD: Duration = Duration::from_secs(60);
-/// A nonce is accepted in the period in which it begins and in this number of later periods: 5 minutes together.
+/// Number of periods, after the period of a nonce, in which the nonce is still accepted: 5 minutes in total.
 const MAX_AGE: u64 = 4;
 /// Minimum length of a key, in bytes.
 const MIN_KEY_BYTES: usize = 32;
@@ -21,7 +21,7 @@ pub(super) struct Nonces(Key);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NonceAge {
-    /// The nonce belongs to this period.
+    /// The nonce is from the current period.
     New,
     /// The nonce is accepted, and the client should receive a newer nonce.
     Old,

@@ -1,4 +1,4 @@
-//! One proof: its form, its signature, and the request that it is for.
+//! One proof: its syntax, its signature, and its request.
 //!
 //! Specification: [RFC 9449, sections 4.2 and 4.3](https://www.rfc-editor.org/rfc/rfc9449#section-4.2), [RFC
 //! 7638](https://www.rfc-editor.org/rfc/rfc7638) (thumbprints).
@@ -17,12 +17,12 @@ use crate::server::audience::Audience;
 use crate::server::jwt::{Algorithm, Key};
 use crate::server::strict::{decode_base64url, parse_object};
 
-/// Maximum size of a proof, in bytes. A proof with an RSA key of 8,192 bits has about 3,000.
+/// Maximum size of a proof, in bytes. A proof with an RSA key of 8,192 bits has about 3,000 bytes.
 const MAX_PROOF_BYTES: usize = 8 << 10;
 /// Maximum size of the identifier of a proof, in bytes.
 const MAX_ID_BYTES: usize = 1_024;
 
-/// The members of a JWK that only a private or shared key has.
+/// The members of a JWK that only private or shared keys have.
 const PRIVATE: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
 /// A proof whose signature is valid.
@@ -35,7 +35,7 @@ pub(super) struct Proof {
     claims: Map<String, Value>,
 }
 
-/// Removes the proof of a request.
+/// Removes the proof from a request and returns it.
 pub(super) fn take(headers: &mut HeaderMap) -> Result<HeaderValue, ProofError> {
     if headers.get_all(PROOF).iter().nth(1).is_some() {
         return Err(invalid("the request has more than one proof"));
@@ -76,7 +76,9 @@ impl Proof {
         let name = header.get("alg").and_then(Value::as_str);
         let algorithm = name.and_then(Algorithm::named);
         let Some(algorithm) = algorithm.filter(|algorithm| allowed.contains(algorithm)) else {
-            return Err(invalid("the algorithm of the proof is not allowed"));
+            return Err(invalid(
+                "the algorithm of the proof is not allowed; use one of the algorithms in the challenge (algs)",
+            ));
         };
         let jwk = header.get("jwk").and_then(Value::as_object);
         let jwk = jwk.ok_or_else(|| invalid("the proof has no key (jwk)"))?;
@@ -139,7 +141,7 @@ impl Proof {
         }
     }
 
-    /// Returns how much longer the proof is accepted.
+    /// Returns the remaining time for which the proof is accepted.
     pub(super) fn lifetime(&self, now: SystemTime, window: Duration) -> Duration {
         let end = self.issued().unwrap_or_default() + window.as_secs_f64();
         let left = Duration::try_from_secs_f64(end - seconds(now)).unwrap_or_default();
@@ -161,7 +163,7 @@ fn seconds(time: SystemTime) -> f64 {
     since.unwrap_or_default().as_secs_f64()
 }
 
-/// Returns a URL in normal form: lower case, without the default port and a slash at its end. A URL with a query or a
+/// Returns a URL in normal form: in lower case, without the default port, and without a slash at the end. A URL with a query or a
 /// fragment is not valid in a proof.
 fn target(text: &str) -> Option<String> {
     let url = Url::parse(text).ok()?;
@@ -173,7 +175,7 @@ fn target(text: &str) -> Option<String> {
     is_plain.then(|| text.strip_suffix('/').map(str::to_owned).unwrap_or(text))
 }
 
-/// Returns the SHA-256 thumbprint of a public key that was read.
+/// Returns the SHA-256 thumbprint of a public key.
 fn thumbprint(jwk: &Map<String, Value>) -> Option<String> {
     let members: &[&str] = match jwk.get("kty")?.as_str()? {
         "EC" => &["crv", "kty", "x", "y"],

@@ -8,22 +8,23 @@ use std::time::Duration;
 use mcp_protocol::{BoxFuture, lock};
 use tokio::time::Instant;
 
-/// Default number of proofs in a [`MemoryReplayCache`].
+/// Default capacity of a [`MemoryReplayCache`], in proofs.
 const CAPACITY: usize = 262_144;
 
-/// The share of the entries of a [`MemoryReplayCache`] that one key may use.
+/// One key may use one part in `SHARE` of the entries of a [`MemoryReplayCache`].
 const SHARE: usize = 4;
 
-/// A store of the proofs that were used, so that a server does not accept a proof twice.
+/// A store of used proofs, so that a server does not accept a proof twice.
 ///
 /// If several processes of a server share a cache, such as Redis, none of them accepts a proof that another process has accepted.
 /// The cache also contains tickets for requests that a process forwards to another process (`ServerOptions::with_forwarding`), so
 /// that the other process accepts their proofs.
 pub trait ReplayCache: Send + Sync + 'static {
-    /// Stores a proof for `lifetime` if it is not stored yet. Returns whether it was stored: `false` for a replay.
+    /// Stores a proof for `lifetime` if it is not stored yet. Returns whether it was stored; `false` means that the proof is a
+    /// replay.
     ///
-    /// `key` is the thumbprint of the client's key, and `id` identifies the proof of this key; both are base64url with 43
-    /// characters. Checking and storing must be one atomic step, such as `SET key:id 1 NX PX lifetime` of Redis.
+    /// `key` is the thumbprint of the client's key, and `id` identifies the proof of this key. Both are base64url with 43
+    /// characters. Checking and storing must be one atomic step, such as the Redis command `SET key:id 1 NX PX lifetime`.
     ///
     /// # Errors
     /// The cache is full or cannot be reached. The server then rejects the request with status 503.
@@ -37,9 +38,9 @@ pub trait ReplayCache: Send + Sync + 'static {
     /// Removes an entry that [`insert`](Self::insert) has stored and that has not expired. Returns whether there was such an
     /// entry.
     ///
-    /// Only tickets are removed, never proofs. Checking and removing must be one atomic step, such as `DEL key:id` of Redis: of
-    /// several concurrent calls, exactly one returns `true`. Default: returns `false` and removes nothing. A process then rejects
-    /// a forwarded request, because the other process has stored the proof in this cache.
+    /// The server removes only tickets, never proofs. Checking and removing must be one atomic step, such as the Redis command
+    /// `DEL key:id`. If several calls run concurrently, exactly one returns `true`. Default: returns `false` and removes nothing.
+    /// A process then rejects a forwarded request, because the other process has stored the proof in this cache.
     ///
     /// # Errors
     /// The cache cannot be reached. The server then rejects the request with status 503.
@@ -56,7 +57,8 @@ pub trait ReplayCache: Send + Sync + 'static {
 /// A replay cache in the memory of this process.
 ///
 /// The cache contains up to 262,144 proofs, which take about 70 MB. The proofs of one key take at most a quarter of the cache.
-/// The cache does not forget a proof early: if it is full, further proofs are rejected until older ones have expired.
+/// The cache does not remove a proof before it expires. If the cache is full, it rejects further proofs until older proofs have
+/// expired.
 pub struct MemoryReplayCache {
     capacity: usize,
     used: Mutex<Used>,
@@ -77,8 +79,8 @@ impl MemoryReplayCache {
         Self::with_capacity(CAPACITY)
     }
 
-    /// Creates a cache for this number of proofs. A client can send requests without interruption if the number is at least 8 ×
-    /// (requests per second of this client) × ([window](super::Dpop::window) in seconds).
+    /// Creates a cache for this number of proofs. To serve a client without interruption, the number must be at least 8 ×
+    /// (requests per second of the client) × ([window](super::Dpop::window) in seconds).
     pub fn with_capacity(proofs: usize) -> Self {
         Self {
             capacity: proofs.max(SHARE),
@@ -97,8 +99,8 @@ impl MemoryReplayCache {
         let total = used.expiries.len();
         if total >= self.capacity || of_key >= self.capacity / SHARE {
             return Err(format!(
-                "the replay cache holds {total} proofs, {of_key} of them of one key; raise \
-                 MemoryReplayCache::with_capacity from {}",
+                "the replay cache has {total} proofs, {of_key} of them for one key; \
+                 create a cache for more than {} proofs with MemoryReplayCache::with_capacity",
                 self.capacity
             ));
         }
@@ -116,7 +118,7 @@ impl MemoryReplayCache {
 }
 
 impl Used {
-    /// Removes expired proofs, up to the first proof that is not expired.
+    /// Removes expired proofs from the front, until a proof has not expired.
     fn forget(&mut self, now: Instant) {
         let is_expired = |(until, ..): &(Instant, Box<str>, Arc<str>)| *until < now;
         while self.expiries.front().is_some_and(is_expired) {

@@ -16,14 +16,14 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use super::{PROOF, ProofError, ReplayCache};
 use crate::digest::sha256;
 
-/// The header with the ticket of a forwarded request.
+/// The header that contains the ticket of a forwarded request.
 pub(super) const TICKET: HeaderName = HeaderName::from_static("mcp-forward-ticket");
 /// Time for which a ticket is stored. The receiver uses the ticket before it reads the body of the request.
 const LIFETIME: Duration = Duration::from_secs(10);
-/// The random bytes of a ticket.
+/// Number of random bytes in a ticket.
 const TICKET_BYTES: usize = 16;
 
-/// The proof of an accepted request, and the cache that contains it.
+/// The proof of an accepted request, and the cache in which the proof is stored.
 pub(super) struct AcceptedProof {
     pub(super) header: HeaderValue,
     /// The thumbprint of the client's key.
@@ -33,13 +33,13 @@ pub(super) struct AcceptedProof {
 }
 
 impl AcceptedProof {
-    /// Stores the proof for `lifetime`. Returns `false` if it was used before.
+    /// Stores the proof for `lifetime`. Returns `false` if the proof was used before.
     pub(super) async fn store(&self, lifetime: Duration) -> Result<bool, ProofError> {
         let stored = self.replays.insert(&self.key, &self.id, lifetime).await;
         stored.map_err(ProofError::Unavailable)
     }
 
-    /// Removes a ticket for this proof from the cache. Returns `false` if the cache does not contain it.
+    /// Removes a ticket for this proof from the cache. Returns `false` if the cache does not contain the ticket.
     pub(super) async fn use_ticket(&self, ticket: &HeaderValue) -> Result<bool, ProofError> {
         let Ok(ticket) = ticket.to_str() else {
             return Ok(false);
@@ -62,8 +62,8 @@ impl AcceptedProof {
         Ok(ticket)
     }
 
-    /// Returns the identifier of a ticket in the cache. The identifier of a proof is a digest, a space and a text. The identifier
-    /// of a ticket has no space, so the two never collide.
+    /// Returns the identifier of a ticket in the cache. It is a digest of a text that begins with `ticket`. The identifier of a
+    /// proof is a digest of a text that begins with a thumbprint, so the two never collide.
     fn ticket_id(&self, ticket: &str) -> String {
         sha256(&format!("ticket {} {ticket}", self.id))
     }

@@ -28,7 +28,7 @@ pub struct IntrospectionBuilder {
 }
 
 impl Introspection {
-    /// Returns a builder for an issuer, with the credentials of this server there.
+    /// Returns a builder for an issuer, with the credentials that this server has at the issuer.
     pub fn builder(
         issuer: impl Into<String>,
         id: impl Into<String>,
@@ -49,7 +49,7 @@ impl Introspection {
 }
 
 impl IntrospectionBuilder {
-    /// Sets the introspection endpoint, for issuers without metadata.
+    /// Sets the introspection endpoint. Use it for issuers without metadata.
     pub fn endpoint(mut self, url: impl Into<String>) -> Self {
         self.endpoint = Some(url.into());
         self
@@ -63,13 +63,14 @@ impl IntrospectionBuilder {
     }
 
     /// Accepts introspection responses without an audience. Use this setting only if the issuer reports a token as active only to
-    /// the server that the token was issued for. With any other issuer, this server would accept tokens for other servers.
+    /// the server for which the token was issued. With any other issuer, this server would accept tokens that were issued for
+    /// other servers.
     pub fn audience_optional(mut self) -> Self {
         self.require_audience = false;
         self
     }
 
-    /// Sets how long an active token is cached. Default and maximum: 60 s.
+    /// Sets the time for which an active token is cached. Default and maximum: 60 s.
     pub fn cache_ttl(mut self, ttl: Duration) -> Self {
         self.cache_ttl = ttl;
         self

@@ -1,7 +1,7 @@
 //! The cache of introspection responses.
 //!
-//! Its keys are digests, so tokens are not stored. Concurrent requests for the same token share one
-//! request to the issuer.
+//! The keys of the cache are digests, so tokens are not stored. Concurrent requests for the same token share one request to the
+//! issuer.
 
 use std::collections::{HashMap, hash_map};
 use std::sync::{Arc, Mutex};
@@ -21,13 +21,13 @@ pub(crate) const MAX_TTL: Duration = Duration::from_secs(60);
 /// Time for which an inactive token is cached. It is short, because a new token may not have
 /// reached all servers of the issuer.
 const INACTIVE_TTL: Duration = Duration::from_secs(3);
-/// Backoff after a failed request.
+/// Delay after a failed request to the issuer before the next request.
 const BACKOFF: Duration = Duration::from_secs(2);
 /// Maximum number of cached tokens.
 const MAX_ENTRIES: usize = 1_000;
 /// Maximum number of concurrent requests to the issuer. Further requests wait.
 const MAX_CONCURRENT: usize = 32;
-/// Maximum number of requests to the issuer that start at once, after a pause.
+/// Maximum number of requests to the issuer that can start at the same time after a pause.
 const BURST: f64 = 1_000.0;
 /// Number of requests to the issuer that can start in each second.
 const PER_SECOND: f64 = 100.0;
@@ -38,7 +38,7 @@ const QUEUE_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Clone)]
 pub(crate) enum Outcome {
     Active(Identity),
-    /// The token is not active; contains the reason, for the client.
+    /// The token is not active. Contains the reason for the client.
     Inactive(String),
 }
 
@@ -53,8 +53,8 @@ pub(crate) struct Cache {
     ttl: Duration,
 }
 
-/// The rate limit of requests to the issuer: [`BURST`] at once, and [`PER_SECOND`] more each second.
-/// Without a limit, forged tokens would flood the issuer.
+/// The rate limit of requests to the issuer: [`BURST`] requests at once, and [`PER_SECOND`] more requests each second. Without a
+/// limit, forged tokens would flood the issuer with requests.
 struct Rate {
     left: f64,
     at: Instant,
@@ -133,7 +133,7 @@ impl Cache {
     }
 }
 
-/// Removes expired entries. If no entry has expired, removes one entry that no request waits for, preferably the entry of an
+/// Removes expired entries. If no entry has expired, removes one entry for which no request waits, preferably the entry of an
 /// inactive token. Forged tokens therefore do not displace active tokens.
 fn evict(entries: &mut HashMap<String, CacheEntry>) -> Result<(), Error> {
     let now = Instant::now();
@@ -161,7 +161,7 @@ fn evict(entries: &mut HashMap<String, CacheEntry>) -> Result<(), Error> {
 }
 
 fn busy() -> Error {
-    Error::unavailable("too many concurrent token introspections")
+    Error::unavailable("too many concurrent token introspections; try again later")
 }
 
 #[cfg(test)]
@@ -177,7 +177,7 @@ mod tests {
         Ok(Outcome::Inactive("no".to_owned()))
     }
 
-    /// Looks up a token and returns the number of requests to the issuer so far.
+    /// Looks up a token, and returns the number of requests that the issuer has received so far.
     async fn asked(
         cache: &Cache,
         token: &str,

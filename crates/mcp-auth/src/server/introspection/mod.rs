@@ -33,7 +33,7 @@ use crate::web::{FORM, HttpClient, Reply, basic_authorization, redacted};
 /// A verifier that asks the issuer about each token.
 ///
 /// The response is validated like the claims of a signed token: issuer, audience, expiry, and the binding to a key (see
-/// [`Dpop`](super::Dpop)). Results are cached, so a revoked token is accepted for at most one more minute.
+/// [`Dpop`](super::Dpop)). Results are cached. A revoked token is therefore accepted for at most one more minute.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), mcp_auth::server::Error> {
@@ -150,10 +150,10 @@ impl fmt::Debug for Introspection {
     }
 }
 
-/// An introspection endpoint and the credentials of this server there.
+/// An introspection endpoint, and the credentials that this server has at the endpoint.
 struct IntrospectionClient {
     issuer: Issuer,
-    /// The endpoint; discovered on first use.
+    /// The endpoint; it is discovered when it is first used.
     endpoint: Mutex<Option<Url>>,
     id: String,
     secret: Secret,
@@ -207,8 +207,8 @@ impl IntrospectionClient {
     }
 }
 
-/// Returns whether the issuer reports that it does not support introspection of this type of token. Some issuers use the error of
-/// RFC 7009, section 2.2.1, here too.
+/// Returns whether the issuer reports that it does not support introspection of this type of token. Some issuers send the error
+/// of RFC 7009, section 2.2.1, in this case.
 fn is_unsupported(reply: &Reply) -> bool {
     let error = parse_object(&reply.body).and_then(|mut body| body.shift_remove("error"));
     reply.status == StatusCode::BAD_REQUEST

@@ -8,8 +8,8 @@ use ring::signature::{
     RSA_PSS_2048_8192_SHA384, RSA_PSS_2048_8192_SHA512, RsaParameters, VerificationAlgorithm,
 };
 
-/// A signature algorithm. All of them are asymmetric: a server that can verify a token cannot
-/// create one, and a public key cannot be mistaken for a shared secret.
+/// A signature algorithm. All algorithms are asymmetric. A server that can verify a token therefore cannot create a token, and a
+/// public key cannot be mistaken for a shared secret.
 ///
 /// Specification: [RFC 7518, section 3.1](https://www.rfc-editor.org/rfc/rfc7518#section-3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -21,17 +21,17 @@ pub enum Algorithm {
     ES384,
     /// Ed25519.
     EdDSA,
-    /// RSA with SHA-256, padded as in PKCS #1 v1.5.
+    /// RSA with SHA-256 and PKCS #1 v1.5 padding.
     RS256,
-    /// RSA with SHA-384, padded as in PKCS #1 v1.5.
+    /// RSA with SHA-384 and PKCS #1 v1.5 padding.
     RS384,
-    /// RSA with SHA-512, padded as in PKCS #1 v1.5.
+    /// RSA with SHA-512 and PKCS #1 v1.5 padding.
     RS512,
-    /// RSA with SHA-256, padded as in PSS.
+    /// RSA with SHA-256 and PSS padding.
     PS256,
-    /// RSA with SHA-384, padded as in PSS.
+    /// RSA with SHA-384 and PSS padding.
     PS384,
-    /// RSA with SHA-512, padded as in PSS.
+    /// RSA with SHA-512 and PSS padding.
     PS512,
 }
 
@@ -49,7 +49,7 @@ impl Algorithm {
         Self::PS512,
     ];
 
-    /// Returns the name in tokens and keys.
+    /// Returns the name of the algorithm in tokens and keys.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ES256 => "ES256",

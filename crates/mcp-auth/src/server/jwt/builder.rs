@@ -32,16 +32,16 @@ pub struct JwtBuilder {
 }
 
 impl Jwt {
-    /// Creates a verifier for the tokens of an issuer, with the keys that its metadata names.
+    /// Creates a verifier for the tokens of an issuer. The metadata of the issuer names the keys.
     ///
     /// # Errors
-    /// Returns an error if the issuer is not an `https` URL (or `http` on this machine), or if it
-    /// needs TLS and TLS is not enabled.
+    /// Returns an error if the issuer is not an `https` URL (or `http` on this machine), or if it needs TLS and TLS is not
+    /// enabled.
     pub fn new(issuer: impl Into<String>) -> Result<Self, Error> {
         Self::builder(issuer).build()
     }
 
-    /// Returns a builder for a verifier with other settings.
+    /// Returns a builder for a verifier with custom settings.
     pub fn builder(issuer: impl Into<String>) -> JwtBuilder {
         JwtBuilder {
             issuer: issuer.into(),
@@ -59,7 +59,7 @@ impl Jwt {
 }
 
 impl JwtBuilder {
-    /// Sets the allowed algorithms. Default: all.
+    /// Sets the allowed algorithms. Default: all algorithms.
     pub fn algorithms(mut self, algorithms: impl IntoIterator<Item = Algorithm>) -> Self {
         self.algorithms = algorithms.into_iter().collect();
         self
@@ -71,7 +71,7 @@ impl JwtBuilder {
         self
     }
 
-    /// Sets the URL of the keys, for issuers without metadata.
+    /// Sets the URL of the keys. Use it for issuers without metadata.
     pub fn jwks_uri(mut self, url: impl Into<String>) -> Self {
         self.uri = Some(url.into());
         self
@@ -96,13 +96,13 @@ impl JwtBuilder {
         self
     }
 
-    /// Sets how long keys are cached before they are fetched again. Default: 10 minutes. Cache headers of the issuer are ignored.
+    /// Sets the time after which cached keys are fetched again. Default: 10 minutes. Cache headers of the issuer are ignored.
     pub fn jwks_ttl(mut self, ttl: Duration) -> Self {
         self.cache_lifetimes.ttl = ttl;
         self
     }
 
-    /// Sets how long keys are used while the issuer is unreachable. Default: 24 hours.
+    /// Sets the maximum time for which cached keys are used while the issuer is unreachable. Default: 24 hours.
     pub fn max_stale_jwks(mut self, max_stale: Duration) -> Self {
         self.cache_lifetimes.max_stale = max_stale;
         self

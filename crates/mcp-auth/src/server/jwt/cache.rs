@@ -1,8 +1,8 @@
 //! The cache of an issuer's keys.
 //!
-//! Concurrent requests share one fetch. Keys older than `ttl` are still used while newer keys are fetched in the background. An
-//! issuer may therefore be unreachable for hours without an effect. If a token names an unknown key, the issuer has a new key, or
-//! the token is forged. Such tokens cause at most one fetch per minute.
+//! Concurrent requests share one fetch. Keys older than `ttl` are still used while newer keys are fetched in the background.
+//! Tokens can therefore be verified while the issuer is unreachable for hours. If a token names an unknown key, the issuer has a
+//! new key, or the token is forged. Tokens with unknown keys cause at most one fetch per minute.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -18,9 +18,9 @@ use crate::server::issuer::{Issuer, check};
 use crate::server::verify::Rejection;
 use crate::web::HttpClient;
 
-/// Backoff after a failed fetch.
+/// Delay after a failed fetch before the next fetch.
 const BACKOFF: Duration = Duration::from_secs(5);
-/// Minimum interval between fetches because of unknown keys.
+/// Minimum interval between two fetches that tokens with unknown keys cause.
 const UNKNOWN_KEY_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The times for which keys are cached.
@@ -83,23 +83,23 @@ impl Source {
 #[derive(Default)]
 struct State {
     keys: Option<(Jwks, Instant)>,
-    /// The error and time of the last fetch, if it failed.
+    /// The error and the time of the last fetch; `None` if it succeeded.
     failure: Option<(Error, Instant)>,
-    /// When a token with an unknown key last caused a fetch.
+    /// The time at which a token with an unknown key last caused a fetch.
     unknown_key_fetch: Option<Instant>,
     /// Number of completed fetches.
     fetches: u64,
 }
 
 impl State {
-    /// Returns keys that may be used, and whether they are younger than `ttl`.
+    /// Returns the keys if they may be used, and whether they are younger than `ttl`.
     fn usable(&self, lifetimes: CacheLifetimes) -> Option<(&Jwks, bool)> {
         let (keys, since) = self.keys.as_ref()?;
         let age = since.elapsed();
         (age < lifetimes.max_stale).then_some((keys, age < lifetimes.ttl))
     }
 
-    /// Returns the error of the last fetch, if it is too early for another fetch.
+    /// Returns the error of the last fetch, if it failed so recently that another fetch must wait.
     fn recent_failure(&self) -> Option<&Error> {
         let (error, since) = self.failure.as_ref()?;
         (since.elapsed() < BACKOFF).then_some(error)
@@ -123,7 +123,7 @@ impl Cache {
     /// Returns the keys. If there are no keys, fetches them.
     ///
     /// # Errors
-    /// Returns a rejection if there are no keys and they cannot be fetched now.
+    /// Returns a rejection if there are no keys and they cannot be fetched at the moment.
     pub(crate) async fn keys(&self) -> Result<Jwks, Rejection> {
         let fetches_before = {
             let state = self.state();
@@ -151,7 +151,8 @@ impl Cache {
         self.fetch(turn).await
     }
 
-    /// Fetches the keys again because a token names an unknown key. Returns `None` if the last such fetch is too recent.
+    /// Fetches the keys again because a token names an unknown key. Returns `None` if another fetch for this reason was too
+    /// recent.
     ///
     /// # Errors
     /// Returns a rejection if the keys cannot be fetched now.
@@ -176,7 +177,7 @@ impl Cache {
         self.fetch(turn).await.map(Some)
     }
 
-    /// Fetches the keys in a separate task, because other callers wait for the result even if this caller is dropped.
+    /// Fetches the keys in a separate task. Other callers wait for the result, even if this caller is dropped.
     async fn fetch(&self, turn: OwnedMutexGuard<()>) -> Result<Jwks, Rejection> {
         let this = self.clone();
         let fetched = tokio::spawn(async move { this.fly(turn).await });

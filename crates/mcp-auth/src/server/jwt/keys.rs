@@ -15,7 +15,7 @@ use super::algorithm::{Algorithm, Family, Verification};
 use crate::error::Error;
 use crate::server::strict::{decode_base64url, parse_object};
 
-/// Maximum number of keys that are read.
+/// Maximum number of keys that are read from a key set.
 const MAX_KEYS: usize = 32;
 
 /// A JSON Web Key Set, such as `{"keys": [..]}`. Keys that cannot verify a supported signature are
@@ -25,7 +25,7 @@ pub struct Jwks(Arc<[Key]>);
 
 pub(in crate::server) struct Key {
     id: Option<String>,
-    /// The only algorithm for which the key may be used, if the key names an algorithm.
+    /// The only algorithm for which the key may be used; `None` if the key names no algorithm.
     only: Option<Algorithm>,
     material: Material,
 }
@@ -39,7 +39,7 @@ enum Material {
 pub(crate) enum SignatureCheck {
     Valid,
     Invalid,
-    /// The set has no matching key.
+    /// The key set has no matching key.
     UnknownKey,
 }
 
@@ -73,7 +73,7 @@ impl Jwks {
         Ok(Self(keys))
     }
 
-    /// Checks a signature. A token without a key id is checked only if exactly one key matches.
+    /// Checks the signature of a token. If the token has no key id, the signature is checked only if exactly one key matches.
     pub(crate) fn check(
         &self,
         id: Option<&str>,

@@ -31,10 +31,10 @@ use crate::server::verify::{Rejection, Verify};
 
 /// A verifier for tokens that an issuer signs, with the issuer's public keys.
 ///
-/// A token is valid if it is a compact JWS over a JSON object, and if the key that it names has signed it with an allowed
-/// algorithm. Its issuer must be equal to this issuer, byte for byte, and its audience must contain this server. It must have an
-/// expiry in the future, and a subject. A token that is bound to a key of its client is accepted only with a proof; see
-/// [`Dpop`](super::Dpop).
+/// A token must be a compact JWS with a JSON object as its content. The key that the token names must have signed it with an
+/// allowed algorithm. Its issuer must be equal to this issuer, byte for byte, and its audience must contain this server. It must
+/// have a subject, and an expiry in the future. If the token is bound to a key of the client, it is accepted only with a proof;
+/// see [`Dpop`](super::Dpop).
 ///
 /// ```no_run
 /// # fn main() -> Result<(), mcp_auth::server::Error> {
@@ -134,7 +134,7 @@ impl Inner {
         }
     }
 
-    /// Checks the signature. Fetches newer keys if the key is unknown.
+    /// Checks the signature of a token. If the key is unknown, fetches newer keys.
     async fn check(
         &self,
         check: impl Fn(&Jwks) -> SignatureCheck,
@@ -191,14 +191,14 @@ struct Token<'a> {
     /// The type, in lower case and without `application/`.
     kind: Option<String>,
     claims: Map<String, Value>,
-    /// The signed bytes.
+    /// The bytes over which the signature was created.
     message: &'a [u8],
     signature: Vec<u8>,
 }
 
 impl<'a> Token<'a> {
-    /// Parses a token. Keys and key URLs in the header are ignored: a token must not choose how it
-    /// is verified. Its algorithm must be in `allowed`.
+    /// Parses a token. Ignores keys and key URLs in the header, because a token must not choose how it is verified. The algorithm
+    /// of the token must be in `allowed`.
     fn read(text: &'a str, allowed: &[Algorithm]) -> Result<Self, Rejection> {
         let bad = |why: &'static str| Rejection::invalid(why);
         let parts = text.rsplit_once('.').and_then(|(message, signature)| {

@@ -4,7 +4,7 @@ use mcp_host::Launch;
 
 use super::{error, *};
 
-/// Returns the text of a configuration with a server `notes`, whose settings have these members.
+/// Returns the text of a configuration with a server `notes`. The settings of the server have these members.
 fn with_notes(server: &str, auth: &str, settings: &str) -> String {
     format!(
         r#"{{"mcpServers":{{"notes":{server}}},
@@ -58,7 +58,7 @@ fn a_variable_of_an_account_belongs_to_the_program_of_its_user() {
 }
 
 #[test]
-fn an_account_that_cannot_be_used_is_an_error_with_its_place() {
+fn an_account_that_cannot_be_used_is_an_error_that_names_the_location() {
     let command = r#"{"command":"notes"}"#;
     let headers = r#"{"accounts":{"ada":{"headers":{"authorization":"a"}}}}"#;
     for (server, auth, settings, expected) in [
@@ -130,7 +130,7 @@ fn a_changed_account_needs_new_connections() {
 }
 
 #[test]
-fn an_account_is_complete_and_belongs_to_one_user() {
+fn incomplete_accounts_and_accounts_of_unknown_users_are_errors() {
     let tokens = r#","auth":{"tokens":[{"token":"0123456789abcdef","subject":"ada"}]}"#;
     let account = |headers: &str| format!(r#"{{"accounts":{{"ada":{{"headers":{headers}}}}}}}"#);
     let error_of = |settings: &str, auth: &str| {

@@ -12,9 +12,8 @@ pub(super) use self::rules::Decision;
 pub(crate) use self::rules::Rules;
 use crate::catalog::{UriSource, authority_end, check_template, scheme_without_host, split_scheme};
 
-/// Rules for the tools, prompts and resources of a gateway, for
-/// [`GatewayBuilder::access`](super::GatewayBuilder::access). The first rule that matches an item decides; an item that no rule matches
-/// may be used.
+/// Rules for the tools, prompts and resources of a gateway, for [`GatewayBuilder::access`](super::GatewayBuilder::access). The
+/// first rule that matches an item decides. If no rule matches an item, clients may use it.
 ///
 /// ```
 /// use mcp_gateway::{AccessPolicy, AccessRule, ItemKind};
@@ -79,31 +78,31 @@ impl AccessRule {
     }
 
     /// Creates a rule that allows items. `name` is the name at the server, without the prefix of the mount, or the URI of a
-    /// resource; `*` matches any text. In the host of a URI, a `*` that other text follows does not match `/`, `?` or `#`. A URI
-    /// with a query is allowed only if the pattern has a query or ends with `*`. If rules apply to the resources of a server,
-    /// clients can use the URIs that the server lists. They can use other URIs only in the spelling that all servers interpret in
-    /// the same way: for example without `..`, needless escapes, a fragment, or a user. A listed URI in another spelling can be
-    /// used if a rule allows exactly this URI, or if no rule denies URIs of its scheme.
+    /// resource. A `*` in `name` matches any text. If text follows a `*` in the host of a URI, this `*` does not match `/`, `?`
+    /// or `#`. A URI with a query is allowed only if `name` has a query or ends with `*`. If rules apply to the resources of a
+    /// server, clients can use the URIs that the server lists. They can use other URIs only in the spelling that all servers
+    /// interpret in the same way: for example without `..`, needless escapes, a fragment, or a user. A listed URI in another
+    /// spelling can be used if a rule allows exactly this URI, or if no rule denies URIs of its scheme.
     pub fn allow(name: impl Into<String>) -> Self {
         Self::new(name, Effect::Allow, None)
     }
 
-    /// Creates a rule that denies items: they are not listed, and requests for them fail as if they did not exist. `name` as for
-    /// [`allow`](Self::allow). A rule for a URI also denies the URI with a query, with a `/` at the end, in other case, or with
-    /// spaces around a name. A pattern that ends with `/*` also denies the URI before the `/`. With schemes whose syntax is not
-    /// fixed, such as `notes`, the rule also denies the URI with a port or without the `//`.
+    /// Creates a rule that denies items. Denied items are not listed, and requests for them fail as if the items did not exist.
+    /// `name` has the same meaning as for [`allow`](Self::allow). A rule for a URI also denies the URI with a query, with a `/`
+    /// at the end, in other case, or with spaces around a name. A pattern that ends with `/*` also denies the URI before the `/`.
+    /// If the syntax of the scheme is not fixed, as for `notes`, the rule also denies the URI with a port or without the `//`.
     pub fn deny(name: impl Into<String>) -> Self {
         Self::new(name, Effect::Deny, None)
     }
 
     /// Creates a rule that allows items to clients whose access token has a scope. If the token does not have the scope, a
-    /// request fails with a challenge that names the scope, and the client can obtain another token. The items are listed for all
-    /// clients. `name` as for [`deny`](Self::deny).
+    /// request fails with a challenge that names the scope. The client can then obtain another token. The items are listed for
+    /// all clients. `name` has the same meaning as for [`deny`](Self::deny).
     pub fn require_scope(scope: impl Into<String>, name: impl Into<String>) -> Self {
         Self::new(name, Effect::Allow, Some(scope.into()))
     }
 
-    /// Restricts the rule to the mounts with this name, in which `*` matches any text. Default: all mounts.
+    /// Restricts the rule to mounts whose names match this pattern. A `*` in the pattern matches any text. Default: all mounts.
     #[must_use]
     pub fn mount(mut self, name: impl Into<String>) -> Self {
         self.mount = Some(name.into());
@@ -123,7 +122,8 @@ impl AccessRule {
             && (self.mount.as_deref()).is_none_or(|mount| matches_pattern(mount, item.mount))
     }
 
-    /// Returns whether the pattern can match a URI. Every URI has a colon.
+    /// Returns whether the pattern of the rule can match a URI. A pattern without a colon and without `*` cannot, because every
+    /// URI has a colon.
     fn can_match_uri(&self) -> bool {
         self.kind == Some(ItemKind::Resource) || self.name.contains([':', '*'])
     }
@@ -133,15 +133,15 @@ impl AccessRule {
         self.effect == Effect::Deny || self.scope.is_some()
     }
 
-    /// Returns the problem if the rule matches none of the mounts with these names.
+    /// Returns a description of the problem if the rule matches none of these mounts.
     fn missing_mount(&self, mounts: &BTreeSet<String>) -> Option<String> {
         let pattern = self.mount.as_deref()?;
         let is_missing = !mounts.iter().any(|mount| matches_pattern(pattern, mount));
         is_missing.then(|| format!("no server has the namespace {pattern:?}"))
     }
 
-    /// Returns the reason why the rule could have another effect on URIs than its author expects. Returns `None` if there is no
-    /// such reason.
+    /// Returns the reason why the rule may not have the effect on URIs that its author expects; `None` if there is no such
+    /// reason.
     fn uri_problem(&self) -> Option<&'static str> {
         if !self.is_restrictive() || !self.name.contains("://") {
             return None;
@@ -174,8 +174,8 @@ pub(super) struct Item<'a> {
 }
 
 impl AccessPolicy {
-    /// Returns the scopes that the rules require, for the metadata of the gateway: clients request them
-    /// when they sign in.
+    /// Returns the scopes that the rules require. The gateway adds them to its metadata, so that clients request them at the
+    /// sign-in.
     pub fn scopes(&self) -> BTreeSet<&str> {
         let scopes = self.rules.iter().filter_map(|rule| rule.scope.as_deref());
         scopes.flat_map(str::split_whitespace).collect()
@@ -197,8 +197,8 @@ impl AccessPolicy {
         self
     }
 
-    /// Returns whether clients may use an item, provided that they have the scope that a rule requires. `mount` is the name of the mount; `name` is the name
-    /// at the server, or a URI.
+    /// Returns whether the rules allow an item to clients that have the required scopes. `mount` is the name of the mount. `name`
+    /// is the name at the server, or a URI.
     pub fn allows(&self, kind: ItemKind, mount: &str, name: &str) -> bool {
         let item = Item { kind, mount, name };
         Rules::from(self.clone())
@@ -206,7 +206,7 @@ impl AccessPolicy {
             .is_shown()
     }
 
-    /// Returns the position of a rule that contradicts itself or matches no mount, and the problem.
+    /// Returns the position of a rule that contradicts itself or matches no mount, and a description of the problem.
     pub(crate) fn problem(&self, mounts: Option<&BTreeSet<String>>) -> Option<(usize, String)> {
         self.rules.iter().enumerate().find_map(|(index, rule)| {
             let problem = match (rule.effect, &rule.scope) {
@@ -222,9 +222,9 @@ impl AccessPolicy {
         })
     }
 
-    /// Returns one text for each rule for tools or prompts that matches no listed name. The text begins with the JSON pointer of
-    /// the rule in the policy. `lists(mount, is_prompt, name)` says whether a mount that matches the pattern `mount` lists a tool
-    /// or prompt that matches the pattern `name`.
+    /// Returns a text for each rule that is for tools or prompts and matches no listed name. The text begins with the JSON
+    /// pointer of the rule in the policy. `lists(mount, is_prompt, name)` says whether a mount that matches the pattern `mount`
+    /// lists a tool or prompt that matches the pattern `name`.
     pub(super) fn unmatched(&self, lists: impl Fn(&str, bool, &str) -> bool) -> Vec<String> {
         let is_unmatched = |rule: &AccessRule| {
             let mount = rule.mount.as_deref().unwrap_or("*");
@@ -256,7 +256,7 @@ impl AccessPolicy {
         })
     }
 
-    /// Returns whether a rule for the mount and kind of the item is for URIs with the scheme of the item.
+    /// Returns whether a rule that applies to the mount and kind of the item names the scheme of the item's URI.
     pub(in crate::gateway) fn names_scheme(&self, item: &Item<'_>) -> bool {
         let Some(wanted) = scheme_without_host(item.name) else {
             return false;
@@ -267,7 +267,7 @@ impl AccessPolicy {
         schemes.any(|scheme| matches_pattern(&scheme.to_ascii_lowercase(), &wanted))
     }
 
-    /// Returns whether there are rules for items of this kind and mount.
+    /// Returns whether a rule applies to the mount and kind of the item.
     pub(in crate::gateway) fn has_rules(&self, item: &Item<'_>) -> bool {
         let is_decisive = |rule: &AccessRule| {
             rule.is_for(item) && (item.kind != ItemKind::Resource || rule.can_match_uri())

@@ -13,7 +13,7 @@ use super::{AccessPolicy, AccessRule, Effect, Item, ItemKind};
 use crate::catalog::{RuledUri, UriPattern, UriSource, split_scheme};
 use crate::text::without_case;
 
-/// Maximum number of cached decisions. When this number is reached, the cache is cleared.
+/// Maximum number of cached decisions. At this number, the cache is cleared.
 const MAX_KNOWN: usize = 64 << 10;
 /// Maximum number of scopes of a cached decision.
 const MAX_KNOWN_SCOPES: usize = 8;
@@ -24,7 +24,7 @@ pub(crate) struct Rules(Arc<Prepared>);
 
 struct Prepared {
     policy: AccessPolicy,
-    /// The patterns and scopes of the rules.
+    /// The patterns and scopes of the rules, in the order of the rules.
     patterns: Vec<(UriPattern, Option<Arc<str>>)>,
     known: Decisions,
 }
@@ -32,11 +32,11 @@ struct Prepared {
 /// The decision of the rules about an item.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::gateway) enum Decision {
-    /// Clients that have these scopes may use the item.
+    /// Clients may use the item if they have these scopes.
     Allowed(Vec<Arc<str>>),
     Denied,
-    /// The rules cannot be applied, because servers may interpret the URI in different ways. The text says why. Clients cannot
-    /// use the item.
+    /// The rules cannot be applied, because servers may interpret the URI in different ways. Clients cannot use the item. The
+    /// text contains the reason.
     Ambiguous(&'static str),
 }
 
@@ -46,12 +46,13 @@ impl Decision {
         matches!(self, Self::Allowed(_))
     }
 
-    /// Returns whether all clients may use the item, whatever their scopes are.
+    /// Returns whether all clients may use the item, regardless of their scopes.
     pub(in crate::gateway) fn is_for_all(&self) -> bool {
         matches!(self, Self::Allowed(scopes) if scopes.is_empty())
     }
 
-    /// Returns whether the client may use the item. Does not record a missing scope, because the request succeeds without the item and needs no challenge.
+    /// Returns whether the client may use the item. Does not record a missing scope, because the request succeeds without the
+    /// item and needs no challenge.
     pub(in crate::gateway) fn is_usable(&self, context: &RequestContext) -> bool {
         match self {
             Self::Allowed(scopes) => scopes.iter().all(|scope| context.has_scope(scope)),
@@ -120,8 +121,8 @@ impl Rules {
         rules.map(|(rule, (pattern, scope))| (rule, pattern, scope.as_ref()))
     }
 
-    /// Returns whether a client could evade a restriction with a synonym of the scheme. This is possible if a restrictive rule
-    /// names a scheme, and no earlier rule and no rule with a scheme allows the URI.
+    /// Returns whether a client could use another name of the scheme to evade a restriction. This is possible if a restrictive
+    /// rule names a scheme, no earlier rule allows the URI, and no rule with a scheme allows the URI.
     pub(in crate::gateway) fn depends_on_scheme(&self, item: &Item<'_>) -> bool {
         let has_scheme = |rule: &AccessRule| split_scheme(&rule.name).is_some();
         let restricts_scheme = |rule: &AccessRule| rule.is_restrictive() && has_scheme(rule);
@@ -158,8 +159,8 @@ impl Rules {
         }
     }
 
-    /// Returns the decision about the URI of an item. Rules apply in their order until a rule allows the URI. Earlier rules that
-    /// restrict any interpretation of the URI deny it or add their scopes.
+    /// Returns the decision about the URI of an item. Rules apply in their order until a rule allows the URI. A restrictive rule
+    /// before that rule applies to all interpretations of the URI: it denies the URI, or adds its scopes.
     fn decide_uri(&self, item: &Item<'_>, source: UriSource) -> Decision {
         let uri = RuledUri::new(item.name, source);
         let mut scopes = Vec::new();

@@ -1,16 +1,16 @@
-//! Rules and the spellings of the items that they match.
+//! Tests of rules, and of the spellings of the items that match the rules.
 
 mod spellings;
 
 use super::*;
 
-/// Returns whether clients see an item that the server lists.
+/// Returns whether lists of the gateway show clients an item that the server lists.
 fn shows(policy: &AccessPolicy, item: &Item<'_>) -> bool {
     let rules = Rules::from(policy.clone());
     rules.decide(item, UriSource::List).is_shown()
 }
 
-/// Returns whether a policy allows the URI if its only rule denies the pattern.
+/// Returns whether the URI is allowed by a policy whose only rule denies the pattern.
 fn is_allowed(pattern: &str, uri: &str) -> bool {
     let policy = AccessPolicy::new().rule(AccessRule::deny(pattern));
     policy.allows(ItemKind::Resource, "m", uri)
@@ -60,7 +60,7 @@ fn rules_apply_to_every_spelling_of_a_uri() {
     }
 }
 
-/// With each of these hosts, database drivers connect to the same machine.
+/// Database drivers connect to the same machine for each of these hosts.
 #[test]
 fn a_rule_for_an_address_applies_to_its_other_forms() {
     for host in [
@@ -150,7 +150,7 @@ fn only_rules_that_can_match_a_uri_restrict_its_spelling() {
 }
 
 #[test]
-fn a_rule_that_restricts_applies_to_longer_forms_of_its_uri() {
+fn a_restrictive_rule_applies_to_longer_forms_of_its_uri() {
     let policy = AccessPolicy::new()
         .rule(AccessRule::deny("notes://secret"))
         .rule(AccessRule::allow("notes://public"))
@@ -169,7 +169,7 @@ fn a_rule_that_restricts_applies_to_longer_forms_of_its_uri() {
 }
 
 #[test]
-fn a_rule_that_restricts_applies_to_its_uri_with_a_port_or_without_an_authority() {
+fn a_restrictive_rule_applies_to_its_uri_with_a_port_or_without_an_authority() {
     let item = |name| Item {
         kind: ItemKind::Resource,
         mount: "notes",
@@ -209,7 +209,7 @@ fn a_rule_that_restricts_applies_to_its_uri_with_a_port_or_without_an_authority(
 }
 
 #[test]
-fn usual_patterns_are_accepted() {
+fn usual_patterns_of_rules_are_accepted() {
     for name in [
         "file:///etc/*",
         "file://*",
@@ -264,7 +264,8 @@ fn a_rule_that_contradicts_itself_or_has_an_ambiguous_uri_is_an_error() {
     }
 }
 
-/// A listed URI can have any spelling. A rule for it also restricts other URIs that a server may interpret as the same resource.
+/// A listed URI can have any spelling. A rule for this URI also restricts other URIs that a server may interpret as the same
+/// resource.
 #[test]
 fn a_listed_uri_in_an_unusual_spelling_is_restricted() {
     for (pattern, uris) in [
@@ -290,7 +291,7 @@ fn a_listed_uri_in_an_unusual_spelling_is_restricted() {
 
 /// A rule that requires a scope for a URI does not override a later rule that denies parts of the URI.
 #[test]
-fn a_scope_for_a_uri_leaves_later_rules_in_force() {
+fn a_rule_with_a_scope_does_not_override_later_rules_that_deny() {
     let policy = AccessPolicy::new()
         .rule(AccessRule::require_scope("low", "config://app"))
         .rule(AccessRule::deny("*admin*"));
@@ -327,7 +328,7 @@ fn a_rule_that_allows_a_resource_allows_no_other_resource() {
     }
 }
 
-/// Each rule is compared with several forms of a URI, which takes long for a long URI. Long URIs are therefore denied.
+/// The gateway compares each rule with several forms of a URI. This takes long for a long URI, so long URIs are denied.
 #[test]
 fn a_long_uri_is_denied_where_rules_apply() {
     let (kind, mount) = (ItemKind::Resource, "m");
@@ -347,7 +348,7 @@ fn a_long_uri_is_denied_where_rules_apply() {
     }
 }
 
-/// A rule for other spellings must not override the rule for the spelling of the client.
+/// A rule that applies to other spellings must not override the rule for the spelling in the request.
 #[test]
 fn a_scope_rule_does_not_allow_another_spelling_of_its_uri() {
     let policy = AccessPolicy::new()

@@ -1,4 +1,5 @@
-//! Cursors of merged lists: the servers that have further pages, each with the cursor of its next page. A server without a cursor begins with its first page.
+//! Cursors of merged lists. A cursor contains the servers that have further pages, each with the cursor of its next page. If a
+//! server has no cursor, its first page is next.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +8,13 @@ use mcp_jsonrpc::ErrorObject;
 
 /// Maximum size of the cursor of one server, in bytes.
 pub(super) const MAX_CURSOR: usize = 4 << 10;
-/// Maximum size of a cursor of the gateway.
+/// Maximum size of a cursor of the gateway, in bytes.
 const MAX_MERGED: usize = 512 << 10;
 
 /// The cursors of the servers, by mount.
 pub(super) type Cursors = BTreeMap<String, Option<String>>;
 
-/// Encodes the cursors; `None` if no server has a further page.
+/// Encodes the cursors of the servers as one cursor; `None` if no server has a further page.
 pub(super) fn encode(cursors: &Cursors) -> Option<String> {
     if cursors.is_empty() {
         return None;
@@ -24,7 +25,9 @@ pub(super) fn encode(cursors: &Cursors) -> Option<String> {
 }
 
 /// # Errors
-/// The text is not a cursor of a gateway.
+/// Decodes a cursor of the gateway.
+///
+/// # Errors The text is not a cursor of a gateway.
 pub(super) fn decode(text: &str) -> Result<Cursors, ErrorObject> {
     let bytes = match text.len() > MAX_MERGED {
         true => None,
@@ -44,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cursors_are_opaque_and_checked() {
+    fn a_cursor_is_decoded_only_if_it_is_a_cursor_of_a_gateway() {
         assert_eq!(encode(&Cursors::new()), None);
         let cursors = Cursors::from([
             ("fs".to_owned(), None),

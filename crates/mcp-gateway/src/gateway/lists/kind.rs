@@ -6,7 +6,7 @@ use super::super::access::ItemKind;
 use super::super::mount::MountedServer;
 use crate::catalog::UriSource;
 
-/// Maximum size of the items of a merged list, and of the pages of one server in it, in bytes of JSON.
+/// Maximum size of the items of a merged list, in bytes of JSON. The same limit applies to the pages of one server in the list.
 pub(super) const MAX_LIST_BYTES: usize = 8 << 20;
 /// Maximum number of items of a merged list.
 pub(super) const MAX_ITEMS: usize = 10_000;
@@ -40,7 +40,7 @@ impl ListKind {
         }
     }
 
-    /// Returns the member of the result with the items, and the member of an item that identifies it.
+    /// Returns the name of the result's member that contains the items, and the name of the member that identifies an item.
     pub(super) fn members(self) -> (&'static str, &'static str) {
         match self {
             Self::Tools => ("tools", "name"),

@@ -13,13 +13,14 @@ use crate::text::{ObjectText, member, string};
 
 /// The member of `_meta` that names the servers that are missing in a list, and the reasons.
 const UNAVAILABLE: &str = "mcp-gateway/unavailable";
-/// Target size of a page of the gateway, in bytes of JSON. The pages of servers are not divided, so a larger page of a server exceeds this size.
+/// Target size of a page of the gateway, in bytes of JSON. The gateway does not divide the page of a server, so a large page can
+/// exceed this size.
 const PAGE_BYTES: usize = 2 << 20;
 
 /// A list result that is being merged.
 pub(super) struct MergedList {
     pub(super) kind: ListKind,
-    /// The names and URIs of the items, and the mount of each.
+    /// The names or URIs of the items, each with its mount.
     pub(super) ids: HashMap<String, Arc<str>>,
     items: String,
     pub(super) next: Cursors,
@@ -61,7 +62,7 @@ impl MergedList {
         true
     }
 
-    /// Returns whether the list has items, and these pages of a server would make it longer than one page.
+    /// Returns whether the list already has items, and would become longer than one page with these pages of a server.
     pub(super) fn is_long_with(&self, answer: &Pages) -> bool {
         let more: usize = answer.pages.iter().map(|page| page.result.len()).sum();
         !self.items.is_empty() && self.items.len() + more > PAGE_BYTES

@@ -1,4 +1,4 @@
-//! Lists of all servers as one.
+//! Merges the lists of all servers into one list.
 
 mod cursor;
 mod kind;
@@ -29,13 +29,14 @@ use crate::core::ListPage;
 use crate::results;
 use crate::text::{ObjectText, elements, imitates_member, member, string};
 
-/// Maximum number of items whose clash was logged.
+/// Maximum number of left-out items that are logged because an item of another server has the same name or URI.
 const MAX_REPORTED: usize = 1_024;
-/// Number of items that are compared with rules and other lists before the task yields to other requests.
+/// Number of items that are compared with rules and with other lists before the task yields to other requests.
 pub(super) const ITEMS_PER_TURN: usize = 4;
 
 impl State {
-    /// Serves a page of a list: the first pages of all servers or, with a cursor, the next pages of the servers in the cursor.
+    /// Serves a page of a list. Without a cursor, the page contains the first pages of all servers. With a cursor, it contains
+    /// the next pages of the servers in the cursor.
     pub(super) async fn list(
         self: Arc<Self>,
         kind: ListKind,
@@ -84,9 +85,9 @@ impl State {
         })
     }
 
-    /// Adds pages of the servers in `requested`, or the first pages of all servers. Adds one page of each server or, with
-    /// `is_complete`, all further pages. The requests to all servers run concurrently and have one deadline,
-    /// [`list_timeout`](super::state::Settings::list_timeout).
+    /// Adds pages of the servers in `requested`, from the cursors in `requested`; without `requested`, from the first pages of
+    /// all servers. Adds one page of each server or, with `is_complete`, all further pages. The requests to all servers run
+    /// concurrently and have one time limit, [`list_timeout`](super::state::Settings::list_timeout).
     async fn add_pages(
         self: &Arc<Self>,
         merged: &mut MergedList,
@@ -138,7 +139,7 @@ impl State {
         Ok(())
     }
 
-    /// Requests the pages of [`add_pages`](Self::add_pages). Each result has the index of its mount.
+    /// Requests the pages for [`add_pages`](Self::add_pages). Each result has the index of its mount.
     fn request_pages(
         &self,
         mounts: &[Arc<MountedServer>],
@@ -174,7 +175,8 @@ impl State {
         requests
     }
 
-    /// Adds a page of a server. If several of `mounts` list the same URI, the list has the item of the server that [`read_from`] returns.
+    /// Adds a page of a server. If several of `mounts` list the same URI, the merged list contains only the item of the server
+    /// that [`read_from`] returns.
     async fn add(
         &self,
         merged: &mut MergedList,
@@ -243,7 +245,8 @@ impl State {
     }
 }
 
-/// Returns the name or URI of an item at the gateway, and its text; `None` if the tool or prompt is not shown.
+/// Returns the name or URI of an item at the gateway, and the JSON text of the item; `None` if the gateway hides the tool or
+/// prompt.
 fn exposed(
     kind: ListKind,
     mount: &MountedServer,
@@ -278,8 +281,7 @@ fn exposed(
     })
 }
 
-/// Writes an item with the name or URI that the gateway has checked, and without members that a host could mistake for the name
-/// or URI.
+/// Writes an item with the name or URI that the gateway has checked. Omits members that a host could mistake for the name or URI.
 fn identified(item: &str, key: &str, id: &str) -> String {
     let mut text = ObjectText::with_capacity(item.len());
     text.add(key, &string(id));

@@ -29,7 +29,8 @@ pub(super) struct Pages {
 }
 
 impl PageRequest {
-    /// Requests the page at the cursor `first` or, with `is_complete`, all pages from there on. Stops at `deadline`, which errors describe as `limit`.
+    /// Requests the page at the cursor `first` or, with `is_complete`, this page and all later pages. Stops at `deadline`. Error
+    /// messages call the time limit `limit`.
     pub(super) async fn pages(
         &self,
         first: Option<String>,

@@ -1,4 +1,4 @@
-//! Search instead of a long list of tools.
+//! Replaces a long list of tools by a search.
 
 use std::sync::Arc;
 
@@ -14,14 +14,15 @@ use super::kind::ListKind;
 use super::merged::MergedList;
 use crate::text::{ObjectText, elements, member, without};
 
-/// The names of the two tools. No other tool of a gateway has these names, because the tools of servers have a prefix.
+/// The names of the two tools for the search. No other tool of a gateway has these names, because the tools of servers have a
+/// prefix.
 pub(in crate::gateway) const SEARCH_TOOLS: &str = "search_tools";
 pub(in crate::gateway) const CALL_TOOL: &str = "call_tool";
 
-/// Default and maximum number of tools in a result.
+/// Default and maximum number of tools in the result of a search.
 const RESULTS: usize = 5;
 const MAX_RESULTS: usize = 20;
-/// Maximum size of a result in bytes of JSON.
+/// Maximum size of the result of a search, in bytes of JSON.
 const MAX_RESULT_BYTES: usize = 64 << 10;
 
 /// The arguments of `search_tools`.
@@ -68,7 +69,7 @@ pub(super) fn definitions(tools: usize) -> [String; 2] {
     [search.to_string(), call.to_string()]
 }
 
-/// Converts the params of a call of `call_tool` to the params of a call of the named tool.
+/// Converts the params of a call of `call_tool` to the params of a call of the tool that the arguments name.
 ///
 /// # Errors
 /// The arguments have no `name`.

@@ -1,4 +1,4 @@
-//! The keys of a server. Hosts use different names for the same key; every file may use each of these names.
+//! The keys of a server in a file. Hosts use different names for the same key, and every file may use each of these names.
 
 use crate::suggestions::nearest_name;
 
@@ -51,22 +51,22 @@ const URL_KEYS: [&str; 9] = [
     "uri",
     "url",
 ];
-/// Keys of other hosts that this crate does not use, and that look like a misspelling of another key.
+/// Keys of other hosts that this crate does not use. They look like misspellings of other keys, but are correct.
 const OTHER_KEYS: [&str; 3] = ["dev", "required", "trust"];
-/// The keys of the program or the URL.
+/// The keys that name the program or the URL.
 const LAUNCH_KEYS: [&str; 6] = ["cmd", "command", "httpUrl", "serverUrl", "uri", "url"];
 
-/// Describes a key that was not read. `is_program` is `None` if the kind of the server is not known.
+/// Describes a key that was not read. `is_program` is `None` if the file does not say whether the server is a program.
 pub(super) fn unknown_key(key: &str, is_program: Option<bool>) -> String {
     match is_program {
         Some(true) if URL_KEYS.contains(&key) => {
             return format!(
-                "the key {key:?} is for servers with \"url\", and this one has \"command\"; remove it"
+                "the key {key:?} is for servers with \"url\", but this server has \"command\"; remove the key"
             );
         }
         Some(false) if PROGRAM_KEYS.contains(&key) => {
             return format!(
-                "the key {key:?} is for servers with \"command\", and this one has \"url\"; remove it"
+                "the key {key:?} is for servers with \"command\", but this server has \"url\"; remove the key"
             );
         }
         _ => {}
@@ -84,10 +84,10 @@ pub(super) fn unknown_key(key: &str, is_program: Option<bool>) -> String {
 }
 
 fn not_used(key: &str) -> String {
-    format!("the key {key:?} is not used; remove it, unless another program reads it")
+    format!("the key {key:?} is not used; remove the key, unless another program reads it")
 }
 
-/// Describes the first key that may be a misspelling of the program or the URL.
+/// Describes the first key that may be a misspelling of a key for the program or the URL.
 pub(super) fn misspelled_launch<'a>(mut keys: impl Iterator<Item = &'a str>) -> Option<String> {
     let key = keys.find(|key| {
         let known = COMMON_KEYS.into_iter().chain(PROGRAM_KEYS).chain(URL_KEYS);

@@ -1,4 +1,4 @@
-//! Reads one server of a configuration.
+//! Reads one server of a configuration file.
 
 mod keys;
 
@@ -15,17 +15,17 @@ use super::hosts::KnownHost;
 use super::server::{Launch, ServerConfig};
 use crate::text::{one_line, printable};
 
-/// Maximum size of the name of a server. Each warning repeats it.
+/// Maximum size of the name of a server, in bytes. The size is limited because each warning repeats the name.
 const MAX_NAME_BYTES: usize = 256;
-/// Maximum number of keys of a server that are reported as not used.
+/// Maximum number of unused keys of a server that are reported.
 const MAX_UNUSED: usize = 20;
 
-/// Largest accepted timeout: one week.
+/// Maximum accepted timeout, in milliseconds: one week.
 const MAX_TIMEOUT_MS: f64 = 604_800_000.0;
 /// A number of milliseconds below this limit is read as seconds, because some hosts store seconds under the same key.
 const MIN_TIMEOUT_MS: f64 = 1_000.0;
 
-/// The kinds of servers that are a part of the host which has written the file.
+/// The kinds of servers that are built into the host which has written the file.
 const BUILT_IN: [&str; 5] = [
     "builtin",
     "extension",
@@ -41,12 +41,12 @@ struct Entry {
     pointer: String,
     members: Map<String, Value>,
     warnings: Vec<String>,
-    /// Whether `timeout` is in seconds.
+    /// Whether the value of `timeout` is in seconds.
     has_seconds: bool,
 }
 
 impl Entry {
-    /// Removes the first of these keys that has a value.
+    /// Removes and returns the value of the first of these keys that has a value.
     fn take(&mut self, keys: &[&'static str]) -> Option<(&'static str, Value)> {
         keys.iter()
             .find_map(|key| match self.members.shift_remove(*key) {
@@ -70,7 +70,8 @@ impl Entry {
         }
     }
 
-    /// Values by name. A name with the value `null` is left out.
+    /// Removes and returns an object of strings under the first of these keys that has a value. Leaves out names with the value
+    /// `null`.
     fn texts_by_name(
         &mut self,
         keys: &[&'static str],
@@ -96,8 +97,8 @@ impl Entry {
         }
     }
 
-    /// Reads a time under one of these keys. The unit is seconds if the key ends with `_sec`, or if it is `timeout` in a file of a
-    /// host that has seconds, otherwise milliseconds.
+    /// Removes and returns the time under the first of these keys that has a value. The unit is seconds if the key ends with
+    /// `_sec`, or if the key is `timeout` and the host of the file uses seconds. Otherwise, the unit is milliseconds.
     fn time(&mut self, keys: &[&'static str]) -> Result<Option<Duration>, ConfigError> {
         let Some((key, value)) = self.take(keys) else {
             return Ok(None);
@@ -123,14 +124,15 @@ impl Entry {
         Ok(Some(Duration::from_secs_f64(milliseconds / 1_000.0)))
     }
 
-    /// Returns whether the server is a part of the host which has written the file, and has neither a program nor a URL.
+    /// Returns whether the server is built into the host which has written the file, and has neither a program nor a URL.
     fn is_built_in(&self) -> bool {
         let kinds = ["type", "source"].map(|key| self.members.get(key).and_then(Value::as_str));
         let is_built_in = |kind: &str| BUILT_IN.contains(&&*plain(kind));
         kinds.into_iter().flatten().any(is_built_in) && !self.members.contains_key("command")
     }
 
-    /// Moves the members of `command` of Zed and of `requestOptions` of Continue to the server.
+    /// Moves the members of `command` (in files of Zed) and of `requestOptions` (in files of Continue) to the object of the
+    /// server.
     fn unnest(&mut self) {
         if self
             .members
@@ -153,7 +155,7 @@ impl Entry {
         }
     }
 
-    /// Reads the names of variables: texts, or objects with a name.
+    /// Removes and returns the names of inherited variables. In the file, each is a string, or an object with a name.
     fn inherited_variables(&mut self) -> Result<Vec<String>, ConfigError> {
         const EXPECTED: &str = "an array of names";
         let (key, items) = match self.take(&["env_vars", "env_keys"]) {
@@ -181,12 +183,13 @@ fn texts(key: &str, value: Value) -> Result<Vec<String>, ConfigError> {
     items.ok_or_else(|| wrong_type(key, "an array of strings"))
 }
 
-/// Returns a kind of server without the differences between hosts, for example between "streamable-http" and "streamableHttp".
+/// Returns the kind of a server in one spelling for all hosts: for example, "streamable-http" and "streamableHttp" give the same
+/// text.
 fn plain(kind: &str) -> String {
     kind.to_ascii_lowercase().replace(['-', '_'], "")
 }
 
-/// Returns a string, number or boolean as text.
+/// Returns a string, number or boolean as text; `None` for other values.
 fn scalar(value: Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text),
@@ -200,7 +203,7 @@ fn wrong_type(key: &str, expected: &str) -> ConfigError {
     ConfigError::server(format!("{key:?} must be {expected}"))
 }
 
-/// Returns the server and warnings; `None` for a server that is a part of the host which has written the file.
+/// Returns the server and warnings; `None` for a server that is built into the host which has written the file.
 pub(super) fn read(
     written: Written,
     host: &KnownHost,
@@ -362,8 +365,8 @@ fn http(entry: &mut Entry, url: String) -> Result<Launch, ConfigError> {
     })
 }
 
-/// Returns the reference to an environment variable that a key of Codex names. This function does not read the value, so that
-/// consent requests show the reference.
+/// Returns a reference to the environment variable that a key of Codex names. Does not read the value, so that consent requests
+/// show the reference.
 fn reference(name: &str) -> String {
     format!("${{env:{name}}}")
 }

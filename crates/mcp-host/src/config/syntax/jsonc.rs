@@ -1,6 +1,6 @@
 //! JSON with comments and trailing commas, as the files of VS Code contain them.
 
-/// Replaces comments and trailing commas with spaces. Positions in error messages stay the same.
+/// Replaces comments and trailing commas with spaces. Positions in error messages are therefore correct.
 pub(super) fn to_json(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
     let (mut at, mut comma) = (0, None);

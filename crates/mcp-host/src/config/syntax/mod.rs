@@ -1,4 +1,4 @@
-//! The syntaxes of configuration files, read as JSON values.
+//! Reads the syntaxes of configuration files as JSON values.
 
 mod jsonc;
 mod yaml;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::error::{ConfigError, ConfigErrorKind};
 use super::hosts::ConfigFormat;
 
-/// Reads a text without a byte order mark.
+/// Reads a text. It must not begin with a byte order mark.
 pub(super) fn parse(text: &str, format: ConfigFormat) -> Result<Value, ConfigError> {
     match format {
         ConfigFormat::Codex => toml(text),

@@ -1,7 +1,7 @@
-//! YAML, as the files of Goose and Continue contain it, read by the core schema of YAML 1.2.
+//! Reads YAML, as in the files of Goose and Continue, with the core schema of YAML 1.2.
 //!
 //! An alias repeats a value, so a short text can describe a huge document. The size of the document is therefore limited, not
-//! only that of the text. Tags and repeated keys are rejected, because readers differ in what they mean.
+//! only the size of the text. Tags and repeated keys are rejected, because different parsers interpret them in different ways.
 
 use std::collections::HashMap;
 
@@ -9,11 +9,11 @@ use mcp_skills::yaml_scalar;
 use saphyr_parser::{Event, Parser};
 use serde_json::{Map, Value};
 
-/// Maximum depth of lists and mappings, including those of aliases.
+/// Maximum depth of lists and mappings, including the lists and mappings that aliases repeat.
 const MAX_DEPTH: usize = 64;
-/// Maximum size of a document in memory, in bytes.
+/// Maximum size of all values of a document in memory, in bytes.
 const MAX_BYTES: usize = 16 << 20;
-/// The size of a value besides its text, in bytes.
+/// The size of a value without its text, in bytes.
 const VALUE_BYTES: usize = 64;
 
 /// A complete value.
@@ -27,7 +27,7 @@ struct Node {
 /// A list or mapping that is not complete.
 struct Open {
     value: Value,
-    /// The key whose value follows.
+    /// The key whose value is read next.
     key: Option<String>,
     depth: usize,
     bytes: usize,
@@ -37,9 +37,9 @@ struct Open {
 #[derive(Default)]
 struct Builder {
     open: Vec<Open>,
-    /// The values that aliases can repeat.
+    /// The values that aliases can repeat, by anchor.
     anchors: HashMap<usize, Node>,
-    /// The size of all values and of all copies for anchors.
+    /// The size of all values and of the copies for anchors, in bytes.
     bytes: usize,
     root: Option<Value>,
 }
@@ -47,7 +47,7 @@ struct Builder {
 /// Reads one document.
 ///
 /// # Errors
-/// The text is not YAML, or not supported; the error names the line.
+/// The text is not YAML, or uses a part of YAML that is not supported. The error names the line.
 pub(super) fn to_json(text: &str) -> Result<Value, String> {
     let mut builder = Builder::default();
     for event in Parser::new_from_str(text) {
@@ -72,7 +72,9 @@ impl Builder {
                     && let (Value::Object(members), None) = (&open.value, &open.key)
                 {
                     if members.contains_key(&*text) {
-                        return Err(format!("the key {text:?} is repeated; remove one"));
+                        return Err(format!(
+                            "the key {text:?} is repeated; remove one of the two"
+                        ));
                     }
                     open.key = Some(text.into_owned());
                     return Ok(());
@@ -135,7 +137,8 @@ impl Builder {
         }
     }
 
-    /// Adds a value to the list or mapping that contains it. `bytes` is the size that was not counted before.
+    /// Adds a complete value to the list or mapping that contains it. `bytes` is the part of its size that was not counted
+    /// before.
     fn complete(&mut self, node: Node, bytes: usize, anchor: usize) -> Result<(), String> {
         self.check_depth(node.depth)?;
         self.bytes += bytes;
@@ -177,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_document_is_json_by_the_core_schema() {
+    fn yaml_is_converted_to_json_by_the_core_schema() {
         let text = "# comment\r\na: yes # not a boolean\r\nb: true\r\nc: 300\r\nd: \"300\"\r\ne:\r\n  - x: 1.5\r\n    y:\r\n  - [1, 'two']\r\n\
                     f: |\r\n  two\r\n  lines\r\n8080: v1\r\ng: 2026-01-01\r\n";
         let expected = json!({
@@ -196,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_that_readers_understand_differently_is_an_error_with_a_line() {
+    fn a_document_that_parsers_interpret_differently_is_an_error_with_a_line() {
         for (text, problem) in [
             ("a: 1\na: 2", "line 2: the key \"a\" is repeated"),
             ("a: !!str 1", "line 1: tags"),

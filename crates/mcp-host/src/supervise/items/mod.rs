@@ -1,4 +1,4 @@
-//! Prompts, resources, skills and completions of a supervised server.
+//! Requests prompts, resources, skills and completions from a supervised server.
 
 mod skills;
 pub(super) mod subscription;
@@ -19,7 +19,7 @@ use super::catalog::ItemList;
 use super::permission::Item;
 use crate::error::HostError;
 
-/// Why an item was not returned.
+/// The reason why an item was not returned.
 pub(super) enum FetchError {
     Client(Box<Error>),
     /// The content of a skill cannot be used.
@@ -42,23 +42,23 @@ impl From<mcp_skills::Error> for FetchError {
 }
 
 impl SupervisedClient {
-    /// Returns the prompts that are known now, without waiting.
+    /// Returns the currently known prompts, without waiting.
     pub fn prompts(&self) -> ItemList<Prompt> {
         self.0.published.lists.prompts.borrow().clone()
     }
 
-    /// Returns the resources that are known now, without waiting. A server can have other resources, which a template describes
-    /// or a tool returns.
+    /// Returns the currently known resources, without waiting. A server can have other resources, which a template describes or a
+    /// tool returns.
     pub fn resources(&self) -> ItemList<Resource> {
         self.0.published.lists.resources.borrow().clone()
     }
 
-    /// Returns the resource templates that are known now, without waiting.
+    /// Returns the currently known resource templates, without waiting.
     pub fn resource_templates(&self) -> ItemList<ResourceTemplate> {
         self.0.published.lists.templates.borrow().clone()
     }
 
-    /// Completes when each list of the connection was requested once, or the connection has ended.
+    /// Completes when each list was requested once on this connection, or when the connection has ended.
     pub(crate) async fn listed_once(&self) {
         let mut pending = self.0.published.lists.pending.subscribe();
         tokio::select! {
@@ -67,7 +67,8 @@ impl SupervisedClient {
         }
     }
 
-    /// Waits for the server as [`client`](Self::client) does, and then at most as long until it was asked for each list once.
+    /// Waits for the server in the same way as [`client`](Self::client), and then until each list was requested once. The same
+    /// time limit applies to the second wait.
     async fn wait_for_lists(&self) -> Result<(), HostError> {
         self.client().await?;
         // Without a list in time, the last known one is used.
@@ -75,12 +76,12 @@ impl SupervisedClient {
         Ok(())
     }
 
-    /// Returns the messages of a prompt, after waiting for the server as [`client`](Self::client) does. If the connection ends, the
-    /// request is repeated once on a new connection.
+    /// Returns the messages of a prompt. Waits for the server in the same way as [`client`](Self::client). If the connection
+    /// ends, the request is repeated once on a new connection.
     ///
     /// # Errors
-    /// As [`client`](Self::client). [`HostError::Denied`] if a rule of the policy or the user denies it, and [`HostError::Call`] for all
-    /// other failures.
+    /// The errors of [`client`](Self::client). [`HostError::Denied`] if a rule of the policy or the user denies the request, and
+    /// [`HostError::Call`] for all other failures.
     pub async fn get_prompt(
         &self,
         name: &str,
@@ -107,11 +108,11 @@ impl SupervisedClient {
         fetched.await
     }
 
-    /// Reads a resource, after waiting for the server as [`client`](Self::client) does. If the connection ends, the request is repeated once
-    /// on a new connection.
+    /// Reads a resource. Waits for the server in the same way as [`client`](Self::client). If the connection ends, the request is
+    /// repeated once on a new connection.
     ///
     /// # Errors
-    /// As [`get_prompt`](Self::get_prompt).
+    /// The errors of [`get_prompt`](Self::get_prompt).
     pub async fn read_resource(&self, uri: &str) -> Result<ReadResourceResult, HostError> {
         let item = self.resource_item(uri);
         let fetched = self.fetch(&item, |client, timeouts| {
@@ -124,7 +125,7 @@ impl SupervisedClient {
         fetched.await
     }
 
-    /// Returns the resource with this URI, as the permission sees it.
+    /// Returns the description of the resource with this URI for the permission.
     pub(super) fn resource_item<'a>(&self, uri: &'a str) -> Item<'a> {
         let listed = self.resources();
         let skills = self.skills();
@@ -135,11 +136,12 @@ impl SupervisedClient {
         }
     }
 
-    /// Returns values for an argument of a prompt or a variable of a resource template, of which the user has typed the beginning
-    /// `value`. `resolved` has the values of the other arguments. A server without completions has no values.
+    /// Returns possible values for an argument of a prompt or a variable of a resource template. `value` is the beginning that
+    /// the user has typed. `resolved` has the values of the other arguments. If the server does not support completions, returns
+    /// no values.
     ///
     /// # Errors
-    /// As [`get_prompt`](Self::get_prompt). The user is not asked, but a rule that denies prompts or resources applies.
+    /// The errors of [`get_prompt`](Self::get_prompt). The user is not asked, but rules that deny prompts or resources apply.
     pub async fn complete(
         &self,
         reference: impl Into<CompletionReference>,

@@ -1,4 +1,4 @@
-//! Skills of a supervised server.
+//! Reads skills of a supervised server.
 
 use std::sync::Arc;
 
@@ -9,21 +9,21 @@ use crate::error::HostError;
 use crate::supervise::{Item, ItemList};
 
 impl SupervisedClient {
-    /// Returns the skills that are known now, without waiting. A server without the
-    /// [extension](https://modelcontextprotocol.io/seps/2640-skills-extension) has none.
+    /// Returns the currently known skills, without waiting. A server without the
+    /// [extension](https://modelcontextprotocol.io/seps/2640-skills-extension) has no skills.
     pub fn skills(&self) -> ItemList<SkillEntry> {
         self.0.published.lists.skills.borrow().clone()
     }
 
-    /// Reads the instructions of a listed skill, after waiting for the server as [`client`](Self::client) does. They are verified with the
-    /// digest in the list. If the connection ends, the request is repeated once on a new connection.
+    /// Reads the instructions of a listed skill, and verifies them with the digest in the list. Waits for the server in the same
+    /// way as [`client`](Self::client). If the connection ends, the request is repeated once on a new connection.
     ///
-    /// The instructions are text of the server. Mark them as such for the model.
+    /// The instructions are text from the server. Mark them as untrusted text for the model.
     ///
     /// # Errors
-    /// As [`client`](Self::client). [`HostError::UnknownSkill`] if no listed skill has this URI, [`HostError::Denied`] if a rule of the
-    /// policy or the user denies it, [`HostError::Skill`] if the content differs from the list or cannot be verified, and
-    /// [`HostError::Call`] for all other failures.
+    /// The errors of [`client`](Self::client). [`HostError::UnknownSkill`] if no listed skill has this URI, [`HostError::Denied`]
+    /// if a rule of the policy or the user denies the request, [`HostError::Skill`] if the content differs from the list or
+    /// cannot be verified, and [`HostError::Call`] for all other failures.
     pub async fn read_skill(&self, uri: &str) -> Result<String, HostError> {
         let opened = self.fetch_of_skill(uri, None, |skills, entry| async move {
             let skill = skills?.open(SkillEntry::clone(&entry)).await?;
@@ -32,11 +32,11 @@ impl SupervisedClient {
         opened.await
     }
 
-    /// Reads a file of a listed skill, as [`read_skill`](Self::read_skill). `path` is one of [`SkillEntry::paths`]. An approval of the skill
-    /// covers all its files.
+    /// Reads a file of a listed skill, in the same way as [`read_skill`](Self::read_skill). `path` is one of
+    /// [`SkillEntry::paths`]. An approval of the skill is valid for all its files.
     ///
     /// # Errors
-    /// As [`read_skill`](Self::read_skill). [`HostError::Skill`] if the skill has no such file.
+    /// The errors of [`read_skill`](Self::read_skill), and [`HostError::Skill`] if the skill has no file with this path.
     pub async fn read_skill_file(&self, uri: &str, path: &str) -> Result<Vec<u8>, HostError> {
         let read = self.fetch_of_skill(uri, Some(path), |skills, entry| {
             let path = path.to_owned();
@@ -85,7 +85,7 @@ impl SupervisedClient {
     }
 }
 
-/// Returns whether a URI is that of a file of a skill.
+/// Returns whether a URI is the URI of a skill's file.
 pub(crate) fn is_of_skill(skill: &SkillEntry, uri: &str) -> bool {
     let folder = skill.uri.strip_suffix("SKILL.md").unwrap_or(&skill.uri);
     let path = uri.strip_prefix(folder);

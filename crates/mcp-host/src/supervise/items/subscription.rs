@@ -1,4 +1,4 @@
-//! Subscriptions that outlive the connection of their server.
+//! Subscriptions that continue after the connection of their server has ended.
 
 use std::fmt;
 use std::time::Duration;
@@ -13,32 +13,33 @@ use crate::supervise::{ServerState, SupervisedClient};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResourceChange {
-    /// The server says that the resource with this URI has changed: the watched resource or a part of it.
+    /// The server has sent an update for this URI: the watched resource, or a part of it, has changed.
     Updated(String),
-    /// The server was connected again. The resource can have changed meanwhile, so read it again.
+    /// The server was connected again. The resource can have changed in the meantime, so read it again.
     Reconnected,
 }
 
 /// Maximum time between the end of a subscription and the end of its connection.
 const MAX_CLOSING_WAIT: Duration = Duration::from_secs(1);
 
-/// Maximum number of refusals of the subscription after the server was connected again, and the pause after each refusal.
+/// Maximum number of times that the server refuses the subscription after it was connected again, and the pause after each
+/// refusal.
 const MAX_REFUSALS: u32 = 5;
 const REFUSAL_PAUSE: Duration = Duration::from_secs(1);
 
-/// A stream of the changes of a resource, over all restarts of its server. Dropping it unsubscribes.
+/// A stream of the changes of a resource. It continues over restarts of the server. Dropping the stream unsubscribes.
 pub struct ResourceSubscription {
     server: SupervisedClient,
     uri: String,
-    /// The subscription and its client; `None` after the end.
+    /// The current subscription and its client; `None` after its connection has ended.
     current: Option<(Subscription, Client)>,
 }
 
 impl SupervisedClient {
-    /// Subscribes to a resource, after waiting for the server as [`client`](Self::client) does.
+    /// Subscribes to a resource. Waits for the server in the same way as [`client`](Self::client).
     ///
     /// # Errors
-    /// As [`read_resource`](Self::read_resource). [`HostError::Call`] if the server refuses the subscription.
+    /// The errors of [`read_resource`](Self::read_resource), and [`HostError::Call`] if the server refuses the subscription.
     pub async fn subscribe(
         &self,
         uri: impl Into<String>,
@@ -72,9 +73,9 @@ impl ResourceSubscription {
         self.server.name()
     }
 
-    /// Returns the next change. If the connection of the server ends, subscribes again on the next connection, and returns
-    /// [`ResourceChange::Reconnected`]. Returns `None` when the server is off or has failed, or sends no more notifications for the
-    /// resource.
+    /// Returns the next change. If the connection to the server ends, subscribes again on the next connection, and returns
+    /// [`ResourceChange::Reconnected`]. Returns `None` if the server is off or has failed, or if it sends no more notifications
+    /// for the resource.
     ///
     /// The host subscribes again only while this method waits, so call it until it returns `None`.
     ///
@@ -101,7 +102,7 @@ impl ResourceSubscription {
             .then_some(ResourceChange::Reconnected)
     }
 
-    /// Subscribes on the next connection. If the future is dropped, another call can continue.
+    /// Subscribes on the next connection. If the future is dropped, a later call continues.
     async fn subscribe_again(&self) -> Option<(Subscription, Client)> {
         let is_down =
             |state: &ServerState| matches!(state, ServerState::Off | ServerState::Failed { .. });

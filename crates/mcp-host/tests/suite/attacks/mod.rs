@@ -117,7 +117,7 @@ async fn the_host_starts_exactly_the_program_that_consent_shows() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_missing_program_is_neither_asked_about_nor_started_later() {
+async fn the_user_is_not_asked_about_a_missing_program_and_it_never_starts() {
     let folder = Folder::new("missing");
     let (bin, other) = (folder.0.join("bin"), folder.0.join("other"));
     let person = Person::default();
@@ -151,7 +151,7 @@ async fn a_missing_program_is_neither_asked_about_nor_started_later() {
 
 /// Some URL parsers connect to another host than a person reads.
 #[tokio::test]
-async fn a_url_whose_host_can_be_read_differently_is_neither_asked_about_nor_used() {
+async fn a_url_with_an_ambiguous_host_is_refused_without_asking_the_user() {
     for url in [
         "https://g\u{43e}\u{43e}gle.invalid/mcp",
         "https://good.example\u{2215}x.evil.invalid/mcp",
@@ -176,7 +176,7 @@ async fn a_url_whose_host_can_be_read_differently_is_neither_asked_about_nor_use
 }
 
 #[tokio::test]
-async fn values_that_choose_code_and_references_are_shown_and_other_values_are_not() {
+async fn only_references_and_values_that_decide_which_code_runs_are_shown() {
     let person = Person::default();
     let show = async |server: Value| {
         let variables = mcp_host::Variables::new()
@@ -299,7 +299,7 @@ async fn a_variable_changed_in_a_watched_file_needs_consent_before_the_restart()
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_server_of_the_folder_gets_neither_rules_nor_trust_from_its_name() {
+async fn the_name_of_a_project_server_gives_it_neither_rules_nor_trust() {
     let folder = Folder::new("folder");
     let (project, user) = (folder.0.join("project"), folder.0.join("home/.claude.json"));
     let server =
@@ -374,7 +374,7 @@ async fn a_server_of_the_folder_gets_neither_rules_nor_trust_from_its_name() {
 /// The file did not exist when the host started.
 #[cfg(unix)]
 #[tokio::test(start_paused = true)]
-async fn a_server_of_a_new_file_in_the_folder_gets_no_rights_from_its_name() {
+async fn the_name_of_a_server_in_a_new_project_file_gives_it_no_rights() {
     let (folder, person) = (Folder::new("appears"), Person::default());
     let (project, user) = (
         folder.0.join("project/.mcp.json"),
@@ -424,7 +424,7 @@ async fn consent_shows_host_variables_that_codex_keys_name() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_pipe_as_a_file_with_variables_does_not_block_the_host() {
+async fn an_env_file_that_is_a_pipe_does_not_block_the_host() {
     let folder = Folder::new("pipe");
     let pipe = folder.0.join("vars");
     let made = std::process::Command::new("mkfifo")

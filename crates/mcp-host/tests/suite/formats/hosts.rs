@@ -34,7 +34,7 @@ fn the_content_decides_between_the_formats_of_json_files() {
 }
 
 #[test]
-fn files_are_read_as_their_hosts_write_them() {
+fn files_in_the_format_of_each_host_are_read() {
     let folder = Folder::new("hosts");
     let here = std::env::current_dir().unwrap();
     for file in FILES.iter().chain(YAML_FILES) {
@@ -144,7 +144,7 @@ fn shown(name: &str, server: &ServerConfig) -> String {
 }
 
 #[test]
-fn inputs_have_the_texts_of_their_file() {
+fn inputs_have_the_descriptions_of_their_file() {
     let text = r#"{"inputs": [
         {"type": "promptString", "id": "key", "description": "API key", "password": true},
         {"type": "pickString", "id": "region", "description": "Region", "options": ["eu", {"label": "US", "value": "us"}], "default": "eu"},
@@ -176,7 +176,7 @@ fn inputs_have_the_texts_of_their_file() {
 }
 
 #[test]
-fn entries_of_a_host_that_are_not_servers_are_named_in_one_warning() {
+fn built_in_entries_of_a_host_are_named_in_one_warning() {
     let text = "extensions:\n  memory: {type: builtin}\n  run: {type: inline_python, code: x}\n  app: {type: platform}\n  a: {type: stdio, cmd: a}\n";
     let config = Config::parse(text, ConfigFormat::Yaml).unwrap();
     assert_eq!((config.servers().count(), config.errors().count()), (1, 0));
@@ -190,7 +190,7 @@ fn entries_of_a_host_that_are_not_servers_are_named_in_one_warning() {
 }
 
 #[test]
-fn a_list_without_names_is_an_error_with_its_place() {
+fn a_list_without_names_is_an_error_that_names_the_location() {
     for (text, problem) in [
         (
             r#"{"mcpServers": [{"name": "a", "command": "a"}, {"command": "b"}]}"#,

@@ -30,7 +30,7 @@ fn entry(members: &str) -> ServerConfig {
 }
 
 #[test]
-fn the_list_of_servers_is_found_by_its_content() {
+fn the_list_of_servers_is_found_under_each_known_key() {
     let git = r#"{"git": {"command": "uvx", "args": ["mcp-server-git"]}}"#;
     for text in [
         format!(r#"{{"mcpServers": {git}}}"#),
@@ -149,7 +149,7 @@ fn the_format_of_a_file_is_known_from_its_path() {
 }
 
 #[test]
-fn only_a_server_of_the_folder_with_the_name_of_a_users_server_is_reported() {
+fn only_a_project_server_with_the_name_of_a_user_server_is_reported() {
     let servers = |name: &str| {
         let text = serde_json::json!({ "mcpServers": { name: { "command": "a" } } });
         Config::parse(&text.to_string(), ConfigFormat::Standard).unwrap()
@@ -172,7 +172,7 @@ fn only_a_server_of_the_folder_with_the_name_of_a_users_server_is_reported() {
 }
 
 #[test]
-fn a_file_of_an_editor_with_another_encoding_is_read() {
+fn a_file_in_utf_16_or_with_a_byte_order_mark_is_read() {
     let folder = Folder::new("formats-encoding");
     let path = folder.0.join("mcp.json");
     let text = r#"{"mcpServers": {"a": {"command": "b"}}}"#;
@@ -192,7 +192,7 @@ fn a_file_of_an_editor_with_another_encoding_is_read() {
 }
 
 #[test]
-fn a_file_without_servers_says_what_was_looked_for() {
+fn the_warning_for_a_file_without_servers_names_the_expected_keys() {
     let folder = Folder::new("formats-empty");
     let path = folder.0.join("mcp.json");
     fs::write(&path, r#"{"extensions": {}}"#).unwrap();
@@ -224,7 +224,7 @@ fn variables_of_the_configuration_override_variables_of_an_env_file() {
 }
 
 #[test]
-fn the_inputs_of_a_server_are_named_once() {
+fn each_input_of_a_server_is_returned_once() {
     let server = entry(
         r#""command": "a", "args": ["${input:key}", "${input:other | value:1}"], "env": {"K": "${input:key}"}"#,
     );
@@ -241,7 +241,7 @@ fn the_number_of_servers_of_a_file_and_the_size_of_a_name_are_limited() {
     let most = Config::parse(&file(1_000), ConfigFormat::Standard).unwrap();
     assert_eq!(most.servers().count(), 1_000);
     let error = Config::parse(&file(1_001), ConfigFormat::Standard).unwrap_err();
-    let expected = "/mcpServers has 1001 servers, and a file may have 1000";
+    let expected = "/mcpServers has 1001 servers, but a file can have at most 1000";
     assert!(error.to_string().contains(expected), "{error}");
 
     let named = |bytes: usize| {

@@ -1,4 +1,4 @@
-//! A callback receiver on the loopback interface, for programs on the user's machine.
+//! Receives callbacks on the loopback interface, for programs on the user's machine.
 //!
 //! Specification: [RFC 8252, section 7.3](https://www.rfc-editor.org/rfc/rfc8252#section-7.3).
 
@@ -20,17 +20,17 @@ use super::{AuthorizationSession, Callback, UserAgent};
 use crate::error::{Error, ErrorKind};
 
 const PATH: &str = "/callback";
-/// Maximum size of a request, headers included.
+/// Maximum size of a request including its headers, in bytes.
 const MAX_REQUEST_BYTES: usize = 16 << 10;
 /// Timeout for reading a request and for writing its response.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum number of concurrent connections. Browsers that request icons, port scanners, and pages that guess the port open some
-/// of them.
+/// Maximum number of concurrent connections. Not only callbacks open connections: browsers request icons, and port scanners and
+/// pages search for the port.
 const MAX_CONNECTIONS: usize = 64;
-/// Pause after a failure to accept a connection, for example because the process has no file descriptors left.
+/// Pause after an error when a connection is accepted, for example because the process has no free file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Maximum number of errors without a `state` that one session reports.
+/// Maximum number of errors without the parameter `state` that one session reports.
 const MAX_REPORTED: usize = 3;
 /// The errors of an authorization endpoint: RFC 6749, section 4.1.2.1, OpenID Connect, and RFC 8707. Other errors are not shown,
 /// because any page can send them.
@@ -56,13 +56,12 @@ type Open = dyn Fn(&str) + Send + Sync;
 
 /// A user agent that receives the callback on a port of the loopback interface.
 ///
-/// The system chooses the port, which is open during one session. Later sessions use the same port
-/// if it is free.
+/// The system chooses the port. It is open only during a session. Later sessions use the same port if it is free.
 #[derive(Clone)]
 pub struct Loopback {
     open: Arc<Open>,
     on_unbound_error: Arc<Open>,
-    /// The port of the callback; 0 means any port.
+    /// The port of the callback; 0 means that the system chooses a port.
     port: u16,
 }
 
@@ -77,17 +76,17 @@ impl Loopback {
         }
     }
 
-    /// Sets a callback for an error that arrives without the parameter `state`, such as `access_denied`. Some authorization
-    /// servers omit the parameter. The session continues after such an error, because any page that guesses the port could have
-    /// sent it. The callback is called at most 3 times in a session, and only with known errors.
+    /// Sets a function that is called with an error that arrives without the parameter `state`, such as `access_denied`. Some
+    /// authorization servers omit the parameter. The session continues after such an error, because any page that guesses the
+    /// port could have sent it. The function is called at most 3 times in a session, and only with known errors.
     #[must_use]
     pub fn on_unbound_error(mut self, report: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.on_unbound_error = Arc::new(report);
         self
     }
 
-    /// Sets the port of the callback, for a client that is registered with this port, or for a port that is forwarded. By default
-    /// the system chooses a port.
+    /// Sets the port of the callback. Use it for a client that is registered with this port, or if the port is forwarded. By
+    /// default, the system chooses a port.
     #[must_use]
     pub fn port(mut self, port: u16) -> Self {
         self.port = port;
@@ -184,9 +183,9 @@ fn port(redirect_uri: &str) -> Option<u16> {
     rest.strip_suffix(PATH)?.parse().ok()
 }
 
-/// Accepts connections until the future is dropped, at the latest by the timeout of the sign-in. Connections are served
+/// Accepts connections until the future is dropped; the timeout of the sign-in drops it at the latest. Connections are served
 /// concurrently, because browsers open connections that they do not use. At the limit, a new connection closes the oldest
-/// connection. A browser therefore does not wait for connections that send nothing.
+/// connection, so that a browser does not wait for connections that send nothing.
 async fn listen(
     listener: TcpListener,
     expected: Arc<Expected>,
@@ -215,16 +214,16 @@ async fn listen(
     }
 }
 
-/// The callback that ends a session, and the treatment of errors that may belong to this session.
+/// The callback that a session waits for, and the function that reports errors which may belong to this session.
 struct Expected {
     state: String,
     on_unbound_error: Arc<Open>,
-    /// Number of errors that may still be reported.
+    /// Number of errors that the session may still report.
     unreported: AtomicUsize,
 }
 
 impl Expected {
-    /// Reports an error without a `state`.
+    /// Reports an error without the parameter `state`.
     fn report(&self, callback: &Callback) {
         let error = callback.parameter("error");
         let known = ERRORS.iter().find(|known| Some(**known) == error);
@@ -241,7 +240,7 @@ impl Expected {
     }
 }
 
-/// Reads the request of one connection and returns its callback. Answers any other request with 404.
+/// Reads the request of one connection and returns its callback. Responds to all other requests with 404.
 async fn callback(mut stream: TcpStream, expected: &Expected) -> Option<(TcpStream, Callback)> {
     let target = timeout(CONNECTION_TIMEOUT, read(&mut stream))
         .await
@@ -260,7 +259,7 @@ async fn callback(mut stream: TcpStream, expected: &Expected) -> Option<(TcpStre
     None
 }
 
-/// Reads the target of a request; `None` if it is not a request of a browser.
+/// Reads the target of a request; `None` if the text is not a well-formed `GET` request.
 async fn read(stream: &mut TcpStream) -> io::Result<Option<String>> {
     let mut bytes = Vec::new();
     let mut piece = [0_u8; 2_048];
@@ -289,7 +288,7 @@ async fn answer(mut stream: TcpStream, ours: bool) {
     let _ = timeout(CONNECTION_TIMEOUT, write(&mut stream, ours)).await;
 }
 
-/// Writes the response. It quotes nothing of the request, so it cannot be used for an injection.
+/// Writes the response. It contains no text of the request, so it cannot be used for an injection.
 async fn write(stream: &mut TcpStream, ours: bool) -> io::Result<()> {
     let (status, text) = if ours {
         (

@@ -1,4 +1,4 @@
-//! Sessions of the callback receiver, and requests of other programs and pages to its port.
+//! Tests of sessions of the callback receiver, and of requests that other programs and pages send to its port.
 
 use super::*;
 
@@ -15,7 +15,7 @@ async fn ask(uri: &str, target: &str) -> String {
 }
 
 #[tokio::test]
-async fn foreign_connections_do_not_end_the_session() {
+async fn connections_of_other_programs_do_not_end_the_session() {
     let session = Loopback::new(|_| {}).start_session().await.unwrap();
     let uri = session.redirect_uri().to_owned();
     assert!(uri.starts_with("http://127.0.0.1:"));
@@ -42,7 +42,7 @@ async fn foreign_connections_do_not_end_the_session() {
 }
 
 #[tokio::test]
-async fn any_number_of_foreign_connections_does_not_end_the_session() {
+async fn many_connections_of_other_programs_do_not_end_the_session() {
     let session = Loopback::new(|_| {}).start_session().await.unwrap();
     let uri = session.redirect_uri().to_owned();
     let visiting = tokio::spawn(async move { session.open("https://as/?state=s1").await });
@@ -67,7 +67,7 @@ async fn any_number_of_foreign_connections_does_not_end_the_session() {
 }
 
 #[tokio::test]
-async fn a_larger_request_than_the_maximum_size_is_not_read() {
+async fn a_request_above_the_maximum_size_is_not_read() {
     for (bytes, is_read) in [(MAX_REQUEST_BYTES, true), (MAX_REQUEST_BYTES + 1, false)] {
         let session = Loopback::new(|_| {}).start_session().await.unwrap();
         let port = port(session.redirect_uri()).unwrap();

@@ -1,9 +1,9 @@
-//! Tests of the spellings of URIs to which restricting rules apply.
+//! Tests that restrictive rules apply to all spellings of a URI.
 
 use super::*;
 
 #[test]
-fn a_rule_that_restricts_applies_to_every_spelling_of_a_host_without_a_path() {
+fn a_restrictive_rule_applies_to_every_spelling_of_a_host_without_a_path() {
     for (pattern, uris) in [
         (
             "config://app",
@@ -62,7 +62,7 @@ fn a_rule_that_restricts_applies_to_every_spelling_of_a_host_without_a_path() {
 }
 
 #[test]
-fn a_rule_that_restricts_ignores_case_further_escapes_and_parameters() {
+fn a_restrictive_rule_ignores_case_repeated_escapes_and_parameters() {
     for (pattern, uris) in [
         (
             "notes://Alice/*",
@@ -89,9 +89,9 @@ fn a_rule_that_restricts_ignores_case_further_escapes_and_parameters() {
     }
 }
 
-/// Every URI that a server could take for the denied resource is denied.
+/// Every URI that a server could read as the denied resource is denied.
 #[test]
-fn a_rule_that_restricts_applies_to_generated_spellings() {
+fn a_restrictive_rule_applies_to_generated_spellings() {
     let (starts, ports) = (["", "/", "//", "///", "////"], ["", ":", ":1", ":0443"]);
     let names = ["app", "APP", "%61pp", "a%70P", "%2561pp"];
     let ends = [
@@ -135,9 +135,9 @@ fn a_rule_that_restricts_applies_to_generated_spellings() {
     assert!(count > 400, "{count}");
 }
 
-/// The gateway accepts only URIs that name the same resource for a server that decodes or cuts URIs in another way.
+/// The gateway accepts a URI only if it names the same resource at servers that decode or split URIs in different ways.
 #[test]
-fn a_uri_that_servers_cut_differently_is_refused() {
+fn a_uri_that_servers_split_differently_is_refused() {
     for (pattern, uris) in [
         (
             "notes://x/C%23.md",
