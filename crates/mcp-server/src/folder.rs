@@ -1,4 +1,4 @@
-//! Files of one folder, by paths that clients send.
+//! Access to the files of one folder by paths that clients send.
 
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -107,7 +107,7 @@ fn read_only() -> OpenOptions {
     options
 }
 
-/// Returns whether a part of a path is the name of a file or folder on every system.
+/// Returns whether `part`, one segment of a path, can be the name of a file or folder on every system.
 fn is_name(part: &str) -> bool {
     !matches!(part, "" | "." | "..") && !part.contains(['\\', ':', '\0'])
 }

@@ -27,7 +27,7 @@ pub(crate) fn mac_under(key: &[u8; 32], parts: &[&[u8]]) -> String {
     format!("{:032x}", sign_under(&key, &message(parts)))
 }
 
-/// Joins `parts` without ambiguity.
+/// Joins `parts` into bytes. Two different lists of parts never give the same bytes.
 fn message(parts: &[&[u8]]) -> Vec<u8> {
     let mut message = Vec::new();
     for part in parts {

@@ -17,7 +17,7 @@ fn input_json<T: JsonSchema>() -> Value {
     Value::Object(schema)
 }
 
-/// Returns the output schema, and the schema around it for revisions that require an object.
+/// Returns the output schema. For a type that is not always an object, also returns the schema of the object around it.
 fn output_json<T: JsonSchema>() -> (Value, Option<Value>) {
     let Output { schema, wrapped } = output::<T>();
     for schema in wrapped.iter().chain([&schema]) {
@@ -26,7 +26,7 @@ fn output_json<T: JsonSchema>() -> (Value, Option<Value>) {
     (Value::Object(schema), wrapped.map(Value::Object))
 }
 
-/// Checks structured output in the form in which it is sent.
+/// Asserts that `value` matches its output schema, in each form in which it can be sent.
 fn fits_output<T: JsonSchema + Serialize>(value: T) {
     let Output { schema, wrapped } = output::<T>();
     let value = serde_json::to_value(value).unwrap();

@@ -176,7 +176,7 @@ fn variables_are_listed_once_and_in_order() {
     assert_eq!(template.as_str(), "x://{b}/{+a}{?c,b}");
 }
 
-/// Templates, URIs, and the variables that they contain.
+/// Test cases: a template, a URI, and the variables that the URI contains.
 const COMPONENTS: &[(&str, &str, &str)] = &[
     ("note://{name}", "note://a", r#"{"name": "a"}"#),
     ("note://{name}", "note://a%20b%2B", r#"{"name": "a b+"}"#),

@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::super::UriTemplate;
 use super::{Numbers, found, parse};
 
-/// Paths that lead out of a directory, as a whole path and as a part of a path.
+/// Paths that lead out of a directory. Some are whole paths, and some are a segment within a longer path.
 const TRAVERSALS: [&str; 30] = [
     "..",
     "../",
