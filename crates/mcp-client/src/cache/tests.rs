@@ -1,4 +1,4 @@
-//! The cached results, their number, and the time for which they are cached.
+//! Tests of the result cache: which results are stored, how many, and for how long.
 
 use serde_json::json;
 
@@ -18,7 +18,7 @@ fn result(members: Value) -> RawJson {
     RawJson::copy(&members.to_string())
 }
 
-/// Looks up a result that is not cached.
+/// Looks up a result and panics if it is cached.
 fn missing(cache: &Cache, method: &str, params: Value, fresh: bool, now: Instant) -> EmptySlot {
     match cache.find(method, &object(params), fresh, now) {
         Lookup::Miss(slot) => slot,
@@ -26,7 +26,7 @@ fn missing(cache: &Cache, method: &str, params: Value, fresh: bool, now: Instant
     }
 }
 
-/// Keeps `text` for a minute.
+/// Stores a result with `text` and a time to live of one minute.
 fn put(cache: &Cache, method: &str, params: Value, text: &str, now: Instant) {
     let slot = missing(cache, method, params, false, now);
     cache.keep(slot, &result(json!({ "ttlMs": 60_000, "text": text })), now);
