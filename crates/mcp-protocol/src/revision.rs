@@ -35,7 +35,7 @@ impl Revision {
     /// The newest revision.
     pub const LATEST: Self = Self::V2026_07_28;
 
-    /// The session-based revisions, which open with `initialize`, oldest first.
+    /// The session-based revisions, oldest first. A session of these revisions begins with `initialize`.
     pub const WITH_SESSIONS: [Self; 4] = [
         Self::V2024_11_05,
         Self::V2025_03_26,
@@ -51,7 +51,7 @@ impl Revision {
     /// Specification: transports, protocol version header.
     pub const ASSUMED: Self = Self::V2025_03_26;
 
-    /// Returns the string on the wire.
+    /// Returns the name of the revision, as it is written in messages.
     pub fn as_str(self) -> &'static str {
         self.rules().name
     }
@@ -123,18 +123,17 @@ impl std::error::Error for UnknownRevision {}
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rules {
-    /// The string on the wire.
+    /// The name of the revision, as it is written in messages.
     pub name: &'static str,
-    /// Each request has its revision, the client and its capabilities in `_meta`; there is no
-    /// `initialize`, no session and no request from the server. Results have a type, and lists have
-    /// cache hints.
+    /// The revision is stateless. Each request has its revision, the client and its capabilities in `_meta`. There is no
+    /// `initialize`, no session and no request from the server. Results have a type, and lists have cache hints.
     pub stateless: bool,
     /// The revision has batches, which must be accepted.
     pub batches: bool,
     /// An error response on a stream may omit the id.
     pub error_without_id: bool,
-    /// Over HTTP, a server may close a stream early and let the client resume it. For this, the first event has an id and no
-    /// data, and `retry` sets the delay.
+    /// Over HTTP, a server may close a stream early, and the client then resumes it. The first event of such a stream has an id
+    /// and no data, and `retry` sets the delay.
     pub polling: bool,
     /// The capability `completions` exists.
     pub completions_capability: bool,
@@ -158,7 +157,7 @@ pub struct Rules {
     pub sampling_tools: bool,
     /// Tasks: `execution`, capability `tasks`, `tasks/*`.
     pub tasks: bool,
-    /// Structured content may be any JSON value, an output schema any schema.
+    /// Structured content may be any JSON value, and an output schema may be any schema.
     pub any_structured: bool,
     /// A missing resource has a separate error code.
     pub resource_error_code: bool,

@@ -1,4 +1,4 @@
-//! The task record and the store in memory.
+//! Tests of the task record and of the store in memory.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ fn at(seconds: u64) -> Timestamp {
     START.after(Duration::from_secs(seconds))
 }
 
-/// Returns the output of a future that is ready.
+/// Returns the output of a future that must be ready at the first poll.
 fn now<T>(future: impl Future<Output = T>) -> T {
     let mut cx = Context::from_waker(Waker::noop());
     match pin!(future).poll(&mut cx) {

@@ -58,8 +58,8 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// Returns year, month and day of a day counted from the start of 1970. The calculation starts years
-/// in March, so that a leap day is the last day of a year.
+/// Returns year, month and day of a day counted from the start of 1970. In the calculation, years begin in March, so that a leap
+/// day is the last day of a year.
 fn date(day: u64) -> (u64, u64, u64) {
     // Days from March of the year 0 to January 1970.
     let day = day + 719_468;

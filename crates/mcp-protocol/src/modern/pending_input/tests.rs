@@ -1,4 +1,4 @@
-//! One handler in several round trips.
+//! Tests of a handler that runs in several round trips.
 
 mod detached;
 
@@ -20,7 +20,7 @@ fn text(value: Value) -> Result<String, String> {
     clippy::result_large_err,
     reason = "one of two things that a test looks at"
 )]
-/// Runs a handler in one round trip; returns its result, or the required input.
+/// Runs a handler for one round trip. Returns the handler's result, or the input that it requires.
 fn round<F>(
     recorded: CallState,
     responses: Value,
