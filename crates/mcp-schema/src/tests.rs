@@ -57,7 +57,7 @@ fn types_are_distinguished() {
     assert!(fits(&json!({"type": ["string", "null"]}), &json!(null)));
 }
 
-/// Invalid values, and the reasons why the schema of the test rejects them.
+/// Invalid values, each with the violation that the schema of the test reports.
 const COMPLAINTS: &[(&str, &str)] = &[
     (r#"[]"#, "expected an object, got an array of 0"),
     (r#"{}"#, r#"property "n" is required and missing"#),

@@ -1,4 +1,4 @@
-//! Features of the full engine only.
+//! Tests of features that only the full engine has.
 use serde_json::json;
 
 use super::{Origin, compile, complaint, fits, refusal};

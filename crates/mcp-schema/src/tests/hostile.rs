@@ -1,4 +1,4 @@
-//! Hostile schemas and values.
+//! Tests with hostile schemas and values.
 use serde_json::{Value, json};
 
 use super::{Origin, compile, fits, refusal};

@@ -13,7 +13,7 @@ use crate::registry::cursor::Cursors;
 use crate::round_trip::StateKeys;
 use crate::{Extraction, FromCall, HandlerError};
 
-/// The name that stands for this list in the authentication code of its cursors.
+/// The name of this list in the authentication code of its cursors.
 const LIST: &str = "listed resources";
 
 /// One page of resources from a data source.
