@@ -22,9 +22,9 @@ use crate::standard;
 /// Returns within a second of the end of stdin even if handlers still run, so that the process can exit. Handlers that finish in
 /// time are answered; the other handlers are cancelled. Blocking handlers run on threads that do not keep the process alive.
 ///
-/// On Unix, while this function runs, all other code of the process sees stderr as descriptor 1 and the null device as descriptor
-/// 0. A library that prints by accident therefore does not break the session. [`StdioOptions::without_guard`] disables this. For
-///    text that is printed before this function is called, see [`protect_stdout`](crate::protect_stdout).
+/// On Unix, while this function runs, descriptors 0 and 1 are the null device and stderr for all other code of the process. A
+/// library that prints by accident therefore does not break the session. [`StdioOptions::without_guard`] disables this. For text
+/// that is printed before this function is called, see [`protect_stdout`](crate::protect_stdout).
 ///
 /// Needs a tokio runtime with I/O and timer enabled, as `#[tokio::main]` creates it. One thread is
 /// enough.

@@ -1,6 +1,6 @@
 //! The types of revision 2026-07-28, in their wire format.
 //!
-//! This module has a name for every type of the revision. Most of them are the types of the crate root. The other types differ in
+//! This module contains all types of the revision. Most of them are the types of the crate root. The other types differ in
 //! a member, or contain a type that differs. If two versions of a type differ only in removed members, [`From`] converts between
 //! them.
 //!

@@ -26,7 +26,7 @@ impl ReplayState {
         }
     }
 
-    /// Records a request that has succeeded, if its effect must be restored in a new session.
+    /// Records a successful request if a new session must have the same effect.
     pub(crate) fn record(&self, method: &str, params: &[u8]) {
         let is_subscription = match method {
             method::LOGGING_SET_LEVEL => {

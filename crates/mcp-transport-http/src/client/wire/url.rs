@@ -138,7 +138,8 @@ impl fmt::Debug for ServerUrl {
     }
 }
 
-/// Removes the secrets of a text that may not be a URL, and clips it. The text until the last `@` may be credentials.
+/// Removes the secrets from a text that may be an invalid URL, and clips it. The text before the last `@` may contain
+/// credentials.
 fn redacted(url: &str) -> String {
     let url = without_query(url);
     let (scheme, rest) = match url.split_once("://") {

@@ -31,7 +31,7 @@ fn with_origin(value: &[u8]) -> Parts {
     request("/mcp", &[(ORIGIN, value)])
 }
 
-/// Checks every value of a table.
+/// Checks every row of a table: a header value, and whether it is accepted.
 #[track_caller]
 fn table(check: impl Fn(&[u8]) -> SourceCheck, rows: &[(&[u8], bool)]) {
     for (value, passes) in rows {

@@ -1,4 +1,4 @@
-//! Tests of the store in memory: the events that it keeps, the order in which it evicts events, and its reports.
+//! Tests of the store in memory: which events it keeps, in which order it drops events, and what it reports.
 
 mod model;
 
@@ -15,10 +15,10 @@ use super::memory::MemoryEventStore;
 use super::*;
 use crate::server::session_id::SessionId;
 
-/// The size of the events in these tests.
+/// The size of each event in these tests, in bytes.
 const DATA: usize = 100;
 
-/// Returns the memory of a session with these numbers of streams and events.
+/// Returns the expected memory of a session with this number of streams and events.
 fn cost(streams: usize, events: usize) -> usize {
     SESSION_COST + streams * STREAM_COST + events * (EVENT_COST + DATA)
 }
@@ -35,7 +35,7 @@ fn key(session_number: u8, stream: u32) -> StreamKey {
     }
 }
 
-/// An event that contains its position.
+/// Returns an event whose data contains the stream and the sequence number.
 fn event(key: StreamKey, sequence: u64) -> Bytes {
     let session = key.session.shard_byte();
     Bytes::from(format!(

@@ -8,7 +8,7 @@ use super::*;
 use crate::ServerOptions;
 use crate::server::listener::connection::{GuardedBody, RequestGuard};
 
-/// A connection on which nothing arrives.
+/// A connection on which no data arrives.
 async fn silence() -> io::Result<()> {
     pending().await
 }
