@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hash_depends_on_the_members_and_not_on_their_order() {
+    fn the_hash_of_a_tool_depends_on_its_members_but_not_on_their_order() {
         let hash = |text: &str| tool_hash(&serde_json::from_str(text).unwrap());
         let first = hash(
             r#"{"name":"a","description":"b","inputSchema":{"type":"object","properties":{"x":{},"y":{}}}}"#,
@@ -72,7 +72,7 @@ mod tests {
 
     // The stored hashes of a host stay valid.
     #[test]
-    fn the_hash_of_a_value_is_stable() {
+    fn the_hash_of_a_json_value_does_not_change_between_versions() {
         assert_eq!(
             json_hash(&serde_json::json!({ "b": [1, null], "a": "x" })),
             // printf '{"a":"x","b":[1,null]}' | sha256sum

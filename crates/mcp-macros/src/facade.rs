@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_path_of_an_expansion_is_redirected() {
+    fn every_path_in_expanded_code_is_redirected_to_the_facade() {
         let paths = quote! {
             #[serde(crate = "::mcp_server::__private::serde")]
             fn f(a: ::mcp_server::Args<u8>) -> ::std::vec::Vec<::mcp_server::Tool> {}

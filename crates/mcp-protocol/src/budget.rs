@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn one_owner_uses_half() {
+    fn one_owner_can_take_at_most_half_of_a_budget() {
         let budget = Budget::new("names", 10);
         let (one, two) = (owner([10, 0, 0, 1]), owner([10, 0, 0, 2]));
         let mut first = budget.acquire(&one, 3).unwrap();

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_burst_is_granted_and_then_the_steady_rate() {
+    fn a_token_bucket_grants_a_burst_and_then_the_steady_rate() {
         let rate = Rate {
             burst: 3.0,
             per_second: 2.0,

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_depend_on_the_boundaries_of_their_parts() {
+    fn authentication_codes_depend_on_where_each_part_ends() {
         assert_eq!(mac(&[b"ab", b"c"]), mac(&[b"ab", b"c"]));
         assert_ne!(mac(&[b"ab", b"c"]), mac(&[b"a", b"bc"]));
         assert_eq!(mac(&[]).len(), 32);

@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn certificates_are_read_once() {
+    fn the_certificates_of_the_system_are_read_once() {
         let [one, other] = [ClientTls::new(), ClientTls::new()].map(|tls| tls.config().unwrap());
         assert!(Arc::ptr_eq(one.crypto_provider(), other.crypto_provider()));
     }

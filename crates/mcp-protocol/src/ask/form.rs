@@ -343,7 +343,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_parts_of_a_time_and_of_its_offset_are_limited() {
+    fn a_time_or_an_offset_with_a_part_out_of_range_is_invalid() {
         for time in [
             "00:00:00Z",
             "23:59:60Z",

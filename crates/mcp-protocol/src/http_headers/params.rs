@@ -380,7 +380,7 @@ mod tests {
 
     // The value that a header is compared with must be the value that the handler decodes.
     #[test]
-    fn arguments_that_cannot_be_compared_are_rejected() {
+    fn arguments_that_cannot_be_compared_with_a_header_are_rejected() {
         let mirrored = mirrored(json!({
             "region": {"type": "string", "x-mcp-header": "Region"},
             "limit": {"type": "integer", "x-mcp-header": "Limit"}

@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_token_of_a_scope_must_be_granted() {
+    fn every_word_of_a_scope_must_be_granted() {
         let grant = Grant::new(["read", "write"]);
         assert!(grant.covers("read") && grant.covers("write  read") && grant.covers(""));
         assert!(!grant.covers("rea") && !grant.covers("read admin"));
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_missing_scope_is_recorded_and_shared() {
+    fn the_first_missing_scope_is_recorded_for_all_clones_of_a_grant() {
         let grant = Grant::new(["read"]);
         assert!(grant.clone().demand("read"));
         assert_eq!(grant.missing(), None);

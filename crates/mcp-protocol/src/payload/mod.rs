@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tail_ends_the_envelope_with_and_without_result_metadata() {
+    fn a_response_ends_with_the_tail_with_and_without_result_metadata() {
         let meta = ResultMeta::new(&Implementation::new("s", "1"), None);
         for text in ["{}", r#"{"tools":[]}"#] {
             let shared = SharedText::new(text.to_owned());

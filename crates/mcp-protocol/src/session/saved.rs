@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn each_change_is_counted() {
+    fn each_change_of_the_session_state_is_counted() {
         let ((_, server), owner) = (server(), Owner::default());
         let saved = state(&json!({"subscriptions": ["a:1"]}));
         let restored = ServerSession::restore(server, &saved, Owner::default()).unwrap();

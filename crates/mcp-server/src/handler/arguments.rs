@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn flattened_members_are_arguments_like_others() {
+    fn null_for_an_optional_flattened_member_counts_as_absent() {
         #[derive(Debug, Deserialize, JsonSchema)]
         struct Flat {
             #[serde(flatten)]
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn null_as_the_value_of_an_entry_is_not_dropped() {
+    fn a_map_entry_with_the_value_null_is_not_dropped() {
         #[derive(Debug, Deserialize, JsonSchema)]
         struct Map {
             #[allow(dead_code, reason = "it is only decoded")]

@@ -189,7 +189,7 @@ mod tests {
 
     // proves: COMP-012, M-COMP-007
     #[test]
-    fn prefixes_come_before_other_matches() {
+    fn values_that_start_with_the_text_come_before_other_matches() {
         let values = ["plain python", "Python", "rust"].map(str::to_owned);
         assert_eq!(rank(&values, "py"), ["Python", "plain python"]);
         assert_eq!(rank(&values, "").len(), 3);
@@ -198,7 +198,7 @@ mod tests {
 
     // proves: COMP-005, COMP-006, COMP-007, M-COMP-004
     #[test]
-    fn at_most_a_hundred_values_are_sent() {
+    fn at_most_a_hundred_suggestions_are_sent() {
         let many: Vec<String> = (0..500).map(|n| n.to_string()).collect();
         let completion = Completion::from(Completions::from(many));
         assert_eq!(completion.values.len(), 100);

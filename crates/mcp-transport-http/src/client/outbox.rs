@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn lossy_messages_are_dropped_first() {
+    fn a_full_outbox_drops_lossy_messages_first() {
         let outbox = Outbox::new(10);
         assert!(outbox.push(note(10), Delivery::Lossy));
         outbox.push(note(5), Delivery::Lossy);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn one_sender_is_started_at_a_time() {
+    fn an_outbox_starts_only_one_sending_task_at_a_time() {
         let outbox = Outbox::new(10);
         assert!(outbox.push(note(1), Delivery::Always));
         assert!(!outbox.push(note(1), Delivery::Always));

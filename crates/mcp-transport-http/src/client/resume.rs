@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_without_progress_are_limited_and_slow_down() {
+    fn reconnects_without_progress_are_limited_and_increasingly_delayed() {
         let options = options();
         let mut resume = ResumeState::of_call(&options.reconnect);
         assert_eq!(resume.next_wait(), Some(2 * SECOND));
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_of_one_call_are_limited_even_with_progress() {
+    fn reconnects_of_one_call_are_limited_even_with_progress() {
         let options = options()
             .with_max_reconnects(3)
             .with_max_total_reconnects(5);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn the_delay_of_the_server_is_a_minimum() {
+    fn the_delay_that_the_server_requests_is_a_minimum() {
         let options = options();
         let mut resume = ResumeState::of_call(&options.reconnect);
         resume.set_retry(Some(SECOND));
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_id_clears_the_position() {
+    fn an_empty_event_id_clears_the_position_to_resume_from() {
         let options = options();
         let mut resume = ResumeState::of_call(&options.reconnect);
         resume.record(&event(Some("a b/é"), ""));

@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn one_owner_takes_half_and_its_share() {
+    fn one_owner_can_take_half_of_a_limit_and_its_share() {
         let capacity = Capacity::with_shares(100, 10);
         let mut greedy = capacity.permit();
         assert_eq!(greedy.try_grow(50, || panic!("not needed yet")), Ok(()));

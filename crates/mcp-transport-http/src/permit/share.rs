@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_network_is_one_client() {
+    fn all_addresses_of_one_ipv6_network_are_one_client() {
         let owner = |text: &str| KnownOwner::address(text.parse().unwrap());
         assert_eq!(owner("2001:db8::1"), owner("2001:db8::ffff:2"));
         assert_ne!(owner("2001:db8::1"), owner("2001:db8:0:1::1"));

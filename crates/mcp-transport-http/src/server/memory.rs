@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_limits_follow_from_the_memory() {
+    fn with_memory_derives_all_limits_from_one_number() {
         let options = ServerOptions::new().with_memory(72 << 20);
         assert_eq!(options.memory.max_request_bytes, 16 << 20);
         assert_eq!(options.memory.max_response_bytes, 16 << 20);

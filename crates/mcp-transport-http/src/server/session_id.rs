@@ -127,7 +127,7 @@ mod tests {
 
     // proves: HTTP-053
     #[test]
-    fn a_session_id_is_visible_and_secret() {
+    fn a_session_id_is_visible_ascii_and_not_in_debug_output() {
         let header = SessionId::random().unwrap().header();
         assert!(header.is_sensitive());
         assert_eq!(header.len(), 64);

@@ -193,7 +193,7 @@ fn breaks_as_lf(data: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn every_line_end_ends_a_line_wherever_it_is_cut() {
+fn a_line_end_is_recognised_wherever_the_chunks_are_cut() {
     for end in ["\n", "\r", "\r\n"] {
         let text = ["data: a", "data: b", "id: 1", ""].join(end) + end;
         for at in 0..text.len() {

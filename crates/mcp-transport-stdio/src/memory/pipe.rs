@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_other_end_of_a_pipe_notices_a_drop() {
+    async fn dropping_one_end_of_a_pipe_closes_the_other_end() {
         let (mut reader, mut writer) = pipe(8);
         writer.write_all(b"last").await.unwrap();
         drop(writer);

@@ -165,7 +165,7 @@ fn a_memoized_step_completes_before_the_handler_stops() {
 }
 
 #[test]
-fn a_handler_whose_input_requests_change_is_an_error() {
+fn a_handler_that_changes_its_input_requests_fails_the_call() {
     let volatile = |n: u32| {
         move |pending: Arc<PendingInput>| async move {
             drop(pending.begin_step());

@@ -41,7 +41,7 @@ const TRAVERSALS: [&str; 30] = [
 
 // proves: M-RES-021
 #[test]
-fn no_uri_leaves_a_directory() {
+fn no_variable_of_a_matched_uri_leads_out_of_a_directory() {
     for template in [
         "f:///{x}",
         "f:///{+x}",

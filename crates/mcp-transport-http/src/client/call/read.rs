@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_status_counts_only_if_it_concerns_the_message() {
+    fn only_a_status_about_the_message_shows_the_revisions_of_the_server() {
         let is_about_message = |code: u16| is_about_message(StatusCode::from_u16(code).unwrap());
         for code in [400, 404, 405, 406, 409, 415, 422] {
             assert!(is_about_message(code), "{code}");

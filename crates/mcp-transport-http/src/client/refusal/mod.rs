@@ -295,7 +295,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_of_a_json_error_are_shown() {
+    fn the_message_of_a_json_error_body_is_shown() {
         for (body, words) in [
             (
                 r#"{"error":"insufficient_scope","error_description":"needs \"write\""}"#,

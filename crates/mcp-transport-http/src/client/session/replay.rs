@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_level_and_the_open_subscriptions_are_requested_again() {
+    fn the_last_log_level_and_open_subscriptions_are_requested_in_a_new_session() {
         let replay = ReplayState::new(2);
         let record = |method, params: &str| replay.record(method, params.as_bytes());
         record(method::LOGGING_SET_LEVEL, r#"{"level":"debug"}"#);

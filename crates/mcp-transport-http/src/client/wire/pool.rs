@@ -323,7 +323,7 @@ mod tests {
     /// Requests are polled without a waker (docs/adr/0056-fenced-optimisations.md). This is correct only as long as hyper
     /// completes requests while the connection is polled.
     #[tokio::test]
-    async fn only_the_connection_completes_a_response() {
+    async fn a_response_completes_only_while_its_connection_is_polled() {
         let (stream, mut server) = duplex(1_024);
         let (mut sender, connection) = handshake(TokioIo::new(stream)).await.unwrap();
         let mut connection = pin!(connection);

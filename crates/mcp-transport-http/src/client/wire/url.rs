@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_query_is_sent_and_not_shown() {
+    fn the_query_of_a_url_is_sent_but_not_shown() {
         let endpoint = at("https://example.com/mcp?key=secret");
         assert_eq!(endpoint.uri().query(), Some("key=secret"));
         assert_eq!(
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn references_are_resolved_as_the_standard_says() {
+    fn relative_urls_are_resolved_as_rfc_3986_says() {
         let base = at("http://h:1/a/b?x=1");
         for (reference, target) in [
             ("http://other/c", "http://other/c"),
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_is_recognised() {
+    fn urls_of_this_machine_are_recognised() {
         for url in [
             "http://localhost",
             "http://127.0.0.2:1/",

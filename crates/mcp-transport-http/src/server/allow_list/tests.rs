@@ -112,7 +112,7 @@ fn the_default_hosts_are_the_loopback_names() {
 }
 
 #[test]
-fn a_request_has_one_host() {
+fn a_request_without_exactly_one_host_is_rejected() {
     let hosts = AllowList::loopback();
     let rows: &[(&str, &[&[u8]], bool)] = &[
         ("/mcp", &[], false),

@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_released() {
+    fn the_memory_of_removed_events_is_released() {
         let (mut log, now) = (SessionLog::default(), Instant::now());
         append(&mut log, 1, 1..=10_000, now);
         (2..10_000).for_each(|stream| append(&mut log, stream, 1..=1, now));

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn control_frames_are_counted_in_pieces_of_any_length() {
+    fn control_frames_are_counted_in_chunks_of_any_length() {
         for piece in [1, 5, 9, 17, 1_000] {
             let mut frames = ControlFrames::new(0);
             let mut sent = vec![0; PREFACE];
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn more_control_frames_are_allowed_with_time_requests_and_sent_data() {
+    fn time_requests_and_sent_data_allow_more_control_frames() {
         let mut frames = ControlFrames::new(0);
         let ping = |frames: &mut ControlFrames, count: usize, now| {
             (0..count).any(|_| frames.received(&frame(0xFA, 0), now))

@@ -277,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_ends_when_its_last_chunk_was_taken() {
+    fn a_body_ends_when_the_client_has_taken_its_last_chunk() {
         let mut body = ChunkedBody::<Body> {
             body: None,
             rest: Bytes::from_static(b"a"),

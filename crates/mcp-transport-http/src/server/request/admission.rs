@@ -163,7 +163,7 @@ mod tests {
 
     // proves: HTTP-070
     #[test]
-    fn a_post_accepts_json_and_events() {
+    fn a_post_must_accept_json_and_event_streams() {
         for good in [
             &["application/json, text/event-stream"][..],
             &["text/event-stream,application/json;q=0.5"],

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_in_parts_takes_the_memory_that_was_announced_for_each_part() {
+    fn a_body_in_parts_uses_exactly_the_memory_that_memory_for_returns() {
         let lengths = [
             (0, 1),
             (1, 10),

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn nested_writes_do_not_mix() {
+    fn nested_writes_of_responses_do_not_mix_their_texts() {
         let long = vec![b'l'; MAX_COPIED + 1];
         for _ in 0..2 {
             let outer = JsonText::write(|out| {

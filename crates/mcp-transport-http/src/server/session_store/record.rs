@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_has_a_limit() {
+    fn a_session_record_above_the_maximum_size_is_rejected() {
         let long = "x".repeat(SessionRecord::MAX_BYTES);
         let mut record = SessionRecord::decode(RECORD.as_bytes()).unwrap();
         record.text = format!("{long}x").into_bytes().into();

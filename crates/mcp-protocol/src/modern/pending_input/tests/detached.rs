@@ -82,7 +82,7 @@ fn a_response_wakes_its_input_request_and_other_input_requests_stay_open() {
 
 // proves: M-TASK-032, M-TASK-033
 #[test]
-fn no_key_is_used_for_two_input_requests_in_several_runs() {
+fn a_key_is_never_used_for_two_input_requests_even_in_different_runs() {
     let pending = PendingInput::detached(CallState::default(), 2);
     let mut seen = Vec::new();
     let mut answer = |pending: &PendingInput, value: Value| {
@@ -235,7 +235,7 @@ fn detachable(
 }
 
 #[test]
-fn a_detached_handler_continues_where_it_was() {
+fn a_detached_handler_continues_without_starting_again() {
     let (answered, handler, pending) = detachable(true);
     assert!(matches!(answered, Poll::Ready(Ok(Payload::Empty))));
     let outcome = ready(polled(handler.unwrap().as_mut())).unwrap();
