@@ -264,8 +264,8 @@ impl Client {
         }
         if !self.0.inbound.set_roots(roots) {
             return Err(Error::invalid(
-                "roots were not declared; call ClientBuilder::roots before connecting, also with an \
-                 empty list"
+                "the client did not declare roots; call ClientBuilder::roots before connecting, for \
+                 example with an empty list"
                     .to_owned(),
             ));
         }

@@ -248,7 +248,7 @@ impl fmt::Display for Error {
             }
             Self::Revision { offered, answered } => write!(
                 f,
-                "no common protocol revision: offered {offered}, the server answered {answered:?}"
+                "no common protocol revision: the client offered {offered}, the server answered {answered:?}"
             ),
             Self::InvalidResult { method, problem } => {
                 write!(

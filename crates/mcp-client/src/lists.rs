@@ -231,7 +231,7 @@ impl List {
             }
             items.extend(page);
             if items.len() > MAX_ITEMS {
-                return Err(endless(format!("has over {MAX_ITEMS} items")));
+                return Err(endless(format!("has more than {MAX_ITEMS} items")));
             }
             let Some(next) = next else {
                 return Ok(items);
@@ -248,7 +248,7 @@ impl List {
             }
             params.cursor = Some(next);
         }
-        Err(endless(format!("has over {MAX_PAGES} pages")))
+        Err(endless(format!("has more than {MAX_PAGES} pages")))
     }
 
     async fn page<R: ListRequest>(

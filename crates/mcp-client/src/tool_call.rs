@@ -131,7 +131,7 @@ impl ToolCall {
             && !approve(&self.name, &arguments)
         {
             return Err(Error::invalid(format!(
-                "the call of tool {:?} was not approved",
+                "the callback of ClientBuilder::approve did not approve the call of tool {:?}",
                 self.name
             )));
         }

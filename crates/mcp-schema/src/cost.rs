@@ -49,8 +49,8 @@ impl Cost {
         let steps = levels.run();
         if steps[0] > FAN_OUT {
             return Err(SchemaError::new(format!(
-                "the schema takes more than {FAN_OUT} steps to check even {{}}: \"allOf\", \
-                 \"anyOf\", \"oneOf\" and \"$ref\" multiply; refer to each schema fewer times"
+                "checking even the value {{}} takes more than {FAN_OUT} steps, because \"allOf\", \
+                 \"anyOf\", \"oneOf\" and \"$ref\" apply some schemas many times; refer to each schema fewer times"
             )));
         }
         Ok(Self { steps, chain })

@@ -86,8 +86,9 @@ impl Folder {
             .read_to_end(&mut bytes)?;
         if bytes.len() as u64 > self.max_bytes {
             let max_bytes = self.max_bytes;
-            let message =
-                format!("the file is larger than Folder::with_max_bytes, {max_bytes} bytes");
+            let message = format!(
+                "the file is larger than {max_bytes} bytes, the limit of Folder::with_max_bytes"
+            );
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
         }
         Ok(Some(bytes))

@@ -104,7 +104,7 @@ async fn a_sampling_request_that_violates_the_rules_is_never_sent() {
             (json!([used, mixed]), "mixes"),
             (
                 json!([user(std::slice::from_ref(&c))]),
-                "does not precede it",
+                "the previous message has no tool use",
             ),
             (json!([said("system")]), "unknown role"),
         ] {

@@ -78,7 +78,7 @@ impl ConnectOptions {
     ) -> Result<Connected, Error> {
         if self.policy.revisions().next().is_none() {
             return Err(Error::invalid(format!(
-                "the negotiation needs a stateless revision, and the newest allowed revision is {}; choose another negotiation or a newer revision",
+                "Negotiation::Stateless needs a stateless revision, but ClientBuilder::revision allows only revisions up to {}; choose another negotiation or a newer revision",
                 self.policy.newest
             )));
         }
@@ -160,7 +160,7 @@ impl Connector<'_> {
                 | ProbeStep::NothingInCommon
                 | ProbeStep::Unknown => {
                     return Err(Error::invalid(
-                        "there is no revision to start with".to_owned(),
+                        "the negotiation settings allow no revision to connect with; change ClientBuilder::revision or ClientBuilder::negotiation".to_owned(),
                     ));
                 }
             };
@@ -434,7 +434,7 @@ impl DiscoverReply {
         let answered = match &self {
             Self::Discovered(result, _) => result.supported_versions.join(", "),
             Self::Rejected(error) => listed(error).unwrap_or_else(|| error.to_string()),
-            Self::UnknownProtocol => "no message of this protocol".to_owned(),
+            Self::UnknownProtocol => "a response that is not an MCP message".to_owned(),
             Self::TimedOut(error) | Self::Closed(error) | Self::Inconclusive(error) => {
                 error.to_string()
             }

@@ -117,7 +117,7 @@ impl ClientInbound {
     ) -> Result<Reply, ErrorObject> {
         let Some(handler) = &self.handlers.form else {
             return Err(ErrorObject::invalid_params(
-                "elicitation by form was not declared",
+                "the client did not declare form elicitation",
             ));
         };
         let permit = self.permit()?;
@@ -159,7 +159,7 @@ impl ClientInbound {
             Some(handler) if revision.rules().elicitation_modes => handler,
             _ => {
                 return Err(ErrorObject::invalid_params(
-                    "elicitation by URL was not declared",
+                    "the client did not declare URL elicitation",
                 ));
             }
         };
@@ -204,7 +204,7 @@ impl ClientInbound {
         if (params.tools.is_some() || params.tool_choice.is_some()) && !self.handlers.sampling_tools
         {
             return Err(ErrorObject::invalid_params(
-                "capability sampling.tools was not declared",
+                "the client did not declare the capability sampling.tools",
             ));
         }
         sampling::check(&params).map_err(ErrorObject::invalid_params)?;

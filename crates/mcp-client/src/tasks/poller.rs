@@ -232,7 +232,7 @@ impl<'a> TaskPoller<'a> {
         let missing = |what| {
             let words = message().unwrap_or_default();
             Error::protocol(format!(
-                "a task with status {} has no {what}: {words}",
+                "the server sent a task with status {} but without {what}: {words}",
                 now.state.status
             ))
         };

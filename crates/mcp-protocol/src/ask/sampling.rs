@@ -129,7 +129,9 @@ fn history(messages: &[SamplingMessage]) -> Result<(), String> {
         open.sort_unstable();
         if answered != open {
             return Err(if open.is_empty() {
-                format!("message {index} has a result for a tool use that does not precede it")
+                format!(
+                    "message {index} has a tool result, but the previous message has no tool use"
+                )
             } else {
                 format!(
                     "message {index} must have exactly one result for each tool use of the previous message"
@@ -141,7 +143,7 @@ fn history(messages: &[SamplingMessage]) -> Result<(), String> {
     if open.is_empty() {
         Ok(())
     } else {
-        Err("the last message uses tools and no message has their results".to_owned())
+        Err("the last message uses tools, but no message has their results; add a message with the results".to_owned())
     }
 }
 

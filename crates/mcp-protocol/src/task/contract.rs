@@ -124,7 +124,7 @@ async fn put_compares_the_version(store: &impl TaskStore) -> Result<(), String> 
         .set_message("other", START)
         .map_err(|error| error.to_string())?;
     same(
-        "a change of an older version",
+        "a change of a task whose version is out of date",
         store.put(other).await.map(drop),
         Err(TaskStoreError::Conflict),
     )?;

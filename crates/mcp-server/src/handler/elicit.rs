@@ -72,7 +72,9 @@ impl Ctx {
             }
             if let Some(pending) = stops {
                 pending.stop_blocking();
-                return Err(HandlerError::new("the user was not asked yet"));
+                return Err(HandlerError::new(
+                    "the user has not answered yet; return this error from the handler",
+                ));
             }
             if ended.as_mut().poll(&mut cx).is_ready() {
                 return Err(HandlerError::new("the request was cancelled"));

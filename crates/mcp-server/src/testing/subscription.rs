@@ -89,7 +89,7 @@ impl TestSubscription {
             }
             ended.map(|result| {
                 result?;
-                let problem = "the server ended the subscription before it acknowledged it";
+                let problem = "the server ended the subscription before acknowledging it";
                 Err(ErrorObject::internal(problem))
             })
         });

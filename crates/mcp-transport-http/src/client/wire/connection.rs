@@ -238,8 +238,8 @@ impl HttpConnection {
         );
         if !keeps_method && !matches!(request.kind, RequestKind::Get(_)) {
             return refused(format!(
-                "{from} redirects ({status}) to {target}, which drops the message; connect to \
-                 that URL"
+                "{from} redirects ({status}) to {target}; a redirect with this status loses the message; \
+                 connect to that URL"
             ));
         }
         Ok(target)
