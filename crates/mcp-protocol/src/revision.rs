@@ -137,25 +137,25 @@ pub struct Rules {
     pub polling: bool,
     /// The capability `completions` exists.
     pub completions_capability: bool,
-    /// Tool annotations, `audio` blocks, progress messages.
+    /// The revision has tool annotations, `audio` blocks and messages in progress notifications.
     pub annotations_and_audio: bool,
-    /// `title` in lists, `_meta` on items and blocks, `lastModified`.
+    /// The revision has `title` in lists, `_meta` on items and blocks, and `lastModified`.
     pub titles_and_meta: bool,
-    /// `outputSchema`, `structuredContent`, `resource_link` blocks.
+    /// The revision has `outputSchema`, `structuredContent` and `resource_link` blocks.
     pub structured_output: bool,
-    /// `elicitation/create` in form mode.
+    /// The revision has `elicitation/create` in form mode.
     pub elicitation: bool,
-    /// Elicitation modes: `mode` member, URL mode, -32042, completion notification.
+    /// The revision has elicitation modes: the member `mode`, URL mode, the code -32042 and the completion notification.
     pub elicitation_modes: bool,
-    /// Elicitation with titled and multi-select choices and defaults of every kind.
+    /// The revision has forms with titled choices, multiple choices, and defaults of every kind.
     pub rich_forms: bool,
     /// Completion requests have the member `context`.
     pub completion_context: bool,
-    /// `icons`, and `description` and `websiteUrl` of an implementation.
+    /// The revision has `icons`, and `description` and `websiteUrl` of an implementation.
     pub icons: bool,
-    /// Sampling with tools, content arrays, `_meta` on sampling messages.
+    /// The revision has sampling with tools, arrays of content, and `_meta` on sampling messages.
     pub sampling_tools: bool,
-    /// Tasks: `execution`, capability `tasks`, `tasks/*`.
+    /// The revision has tasks: `execution`, the capability `tasks`, and `tasks/*`.
     pub tasks: bool,
     /// Structured content may be any JSON value, and an output schema may be any schema.
     pub any_structured: bool,

@@ -1,4 +1,4 @@
-//! Serving on stdin and stdout, as hosts start a server, and on any pair of byte streams.
+//! Serving on stdin and stdout, which is how hosts start a server, and serving on any pair of byte streams.
 //!
 //! Specification:
 //! [stdio](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio),

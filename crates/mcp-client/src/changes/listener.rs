@@ -88,7 +88,7 @@ impl SubscriptionListener {
         }
     }
 
-    /// Handles the end of a stream by the server.
+    /// Records that the server has ended the stream with the request `id`.
     pub(crate) fn on_cancelled(&self, id: &RequestId) {
         for stream in lock(&self.0.streams).iter() {
             stream.on_cancelled(id);

@@ -236,7 +236,7 @@ impl ChangeStream {
         });
     }
 
-    /// Handles the end of a stream by the server.
+    /// Records that the server has ended the stream with the request `id`.
     pub(super) fn on_cancelled(&self, id: &RequestId) {
         self.open.send_if_modified(|open| {
             let has_id = |entry: &&mut OpenEntry| entry.id.get().as_ref() == Some(id);

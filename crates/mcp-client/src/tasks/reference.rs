@@ -1,4 +1,4 @@
-//! The reference to a task that a host can store.
+//! Task references. A host can store them.
 
 use std::fmt;
 

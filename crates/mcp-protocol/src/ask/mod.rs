@@ -57,8 +57,8 @@ impl RequestContext {
         Ok(result)
     }
 
-    /// On the stateless revision, converts the error for a missing capability into the error response for the client's request,
-    /// which declares the capabilities there. In other revisions, returns `error` unchanged.
+    /// Converts the error for a missing client capability. On the stateless revision, each client request declares the
+    /// capabilities, so the new error is the response to the client's request. In other revisions, returns `error` unchanged.
     fn undeclared(&self, error: AskError) -> AskError {
         match error {
             AskError::Unsupported(Unsupported::Capability(name)) if self.rules().stateless => {
@@ -176,7 +176,7 @@ impl RequestContext {
         Ok(roots)
     }
 
-    /// Sends a request of a method that is not part of the protocol.
+    /// Sends a request with a method that is not part of the protocol.
     ///
     /// # Errors
     /// See [`AskError`].

@@ -1,4 +1,4 @@
-//! HTTP headers that echo members of the body, so that intermediaries need not parse it.
+//! HTTP headers that echo members of the body, so that intermediaries need not parse the body.
 //!
 //! Specification: [request metadata][spec].
 //!

@@ -155,7 +155,7 @@ impl<'a> Compiler<'a> {
             .try_for_each(|(keyword, value)| self.keyword(node, keyword, value))
     }
 
-    /// Compiles one keyword. One flat table is easier to compare with the specification.
+    /// Compiles one keyword. The function is one flat table, so that it is easy to compare with the specification.
     fn keyword(&mut self, node: &mut Node, keyword: &str, value: &'a Value) -> Compiled<()> {
         match keyword {
             "type" => node.types = types(value)?,

@@ -192,8 +192,8 @@ impl Ctx {
             .is_some_and(|pending| pending.set_status(message))
     }
 
-    /// Returns the name and version that the client sent; `None` if it sent no description. Do not trust them: they are not
-    /// verified.
+    /// Returns the name and version that the client sent. Returns `None` if it sent none. They are not verified, so do not trust
+    /// them.
     pub fn client(&self) -> Option<&Implementation> {
         self.request.session().client()
     }

@@ -40,7 +40,7 @@ enum Execution {
     Detachable,
 }
 
-/// The parts of a tool call that decide whether it becomes a task, and that the task needs.
+/// A tool call, with the data that decides whether the call becomes a task and the data that the task needs.
 pub(crate) struct ToolInvocation<'a> {
     pub(crate) tool: &'a Arc<ToolEntry>,
     pub(crate) arguments: &'a str,

@@ -22,7 +22,8 @@ use crate::{JsonObject, Meta, TaskStatus};
 /// The name of the extension in the capabilities of both sides. The extension has no settings.
 pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
-/// Returns a map of extensions for the capabilities that contains only this extension. It can be merged with other extensions.
+/// Returns a map that contains only this extension, for the member `extensions` of the capabilities. The map can be merged with
+/// other extensions.
 ///
 /// ```
 /// use mcp_types::v2026_07_28::{ClientCapabilities, tasks_extension};
@@ -71,7 +72,7 @@ pub struct Task {
     /// The error of the request. Present if the status is [`TaskStatus::Failed`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorObject>,
-    /// Metadata that the protocol defines for the message, and free metadata.
+    /// Metadata that the protocol defines for the message, and custom metadata.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
     /// The type of the result. Only [`CreateTaskResult`] and [`GetTaskResult`] write it.
@@ -240,7 +241,7 @@ impl<'de> Deserialize<'de> for GetTaskResult {
 pub struct GetTaskRequestParams {
     /// The id that the server gave to the task.
     pub task_id: String,
-    /// Metadata that the protocol defines for the message, and free metadata.
+    /// Metadata that the protocol defines for the message, and custom metadata.
     #[serde(rename = "_meta")]
     pub meta: RequestMeta,
 }
@@ -266,7 +267,7 @@ pub struct UpdateTaskRequestParams {
     pub task_id: String,
     /// The responses, by the keys of the input requests. Responses to some input requests may be missing.
     pub input_responses: InputResponses,
-    /// Metadata that the protocol defines for the message, and free metadata.
+    /// Metadata that the protocol defines for the message, and custom metadata.
     #[serde(rename = "_meta")]
     pub meta: RequestMeta,
 }
@@ -295,7 +296,7 @@ impl UpdateTaskRequestParams {
 pub struct CancelTaskRequestParams {
     /// The id that the server gave to the task.
     pub task_id: String,
-    /// Metadata that the protocol defines for the message, and free metadata.
+    /// Metadata that the protocol defines for the message, and custom metadata.
     #[serde(rename = "_meta")]
     pub meta: RequestMeta,
 }

@@ -1,4 +1,4 @@
-//! Stores events for clients that resume a stream after a broken connection.
+//! Event stores. They keep events for clients that resume a stream after their connection was interrupted.
 //!
 //! Specification:
 //! [resumability](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery).

@@ -1,4 +1,4 @@
-//! Stores sessions outside the process, so that another process can continue them.
+//! Session stores. They keep sessions outside of the process, so that another process can continue the sessions.
 //!
 //! Specification: [session
 //! management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management).
