@@ -48,7 +48,7 @@ async fn initialize_returns_the_identity_of_the_server() {
 
 // proves: LIFE-009, LIFE-010, LIFE-011, LIFE-015
 #[tokio::test]
-async fn each_known_revision_is_accepted_and_an_unknown_revision_is_answered_with_the_newest() {
+async fn a_known_revision_is_accepted_and_an_unknown_one_gets_the_newest() {
     let old = plain().revisions([Revision::V2024_11_05]);
     for (server, offered, agreed) in [
         (plain(), "2024-11-05", "2024-11-05"),

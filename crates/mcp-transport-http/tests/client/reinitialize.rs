@@ -134,7 +134,7 @@ async fn a_call_that_fails_after_reinitialization_uses_the_new_session() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_second_loss_of_one_call_is_an_error() {
+async fn a_call_that_loses_two_sessions_fails() {
     let mut pair = Pair::open(quiet()).await;
     let call = pair.call(method::TOOLS_LIST);
     for _ in 0..2 {

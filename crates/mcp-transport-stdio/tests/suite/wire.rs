@@ -86,7 +86,7 @@ async fn line_endings_are_tolerated() {
 
 // proves: STDIO-005, M-STDIO-002
 #[tokio::test]
-async fn newlines_stay_inside_their_string() {
+async fn newlines_in_a_text_are_escaped_and_do_not_end_a_message() {
     let text = "one\ntwo\r\n\u{2028}three";
     let input = handshake() + &tool_request(2, "echo", text);
     let frames = serve(input.as_bytes(), StdioOptions::for_server()).await;
