@@ -48,7 +48,7 @@ async fn initialize_returns_the_identity_of_the_server() {
 
 // proves: LIFE-009, LIFE-010, LIFE-011, LIFE-015
 #[tokio::test]
-async fn each_known_revision_is_accepted_and_an_unknown_revision_is_answered_with_the_newest() {
+async fn a_known_revision_is_accepted_and_an_unknown_one_gets_the_newest() {
     let old = plain().revisions([Revision::V2024_11_05]);
     for (server, offered, agreed) in [
         (plain(), "2024-11-05", "2024-11-05"),
@@ -126,7 +126,7 @@ async fn a_revision_that_one_side_does_not_know_ends_the_connection() {
 
 /// A client keeps the description of a server, and a gateway keeps one for each connection, so its memory is limited.
 #[tokio::test]
-async fn a_server_that_describes_itself_with_much_memory_is_refused() {
+async fn a_server_whose_description_needs_too_much_memory_is_refused() {
     for (objects, is_refused) in [(1_000, false), (2_000, true)] {
         let (mut wire, transport) = PipeEnd::server();
         let connecting = tokio::spawn(client().connect(transport));
@@ -180,7 +180,7 @@ async fn the_server_sends_no_requests_before_initialized() {
 
 // proves: LIFE-017
 #[tokio::test]
-async fn experimental_capabilities_reach_the_peer_untouched() {
+async fn experimental_capabilities_reach_the_peer_unchanged() {
     let value = json!({ "deep": { "er": [1, null] } });
     let value = value.as_object().unwrap().clone();
     let server = plain().experimental("com.example/x", value.clone());

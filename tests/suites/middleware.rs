@@ -129,7 +129,7 @@ async fn custom_messages_go_in_both_directions() {
 }
 
 #[tokio::test]
-async fn the_middleware_of_a_client_sees_every_message() {
+async fn the_middleware_of_a_client_receives_every_message() {
     for revision in Revision::ALL {
         let recorder = Recorder::default();
         let builder = Client::builder("host", "1")
@@ -158,7 +158,7 @@ async fn the_middleware_of_a_client_sees_every_message() {
 }
 
 #[tokio::test]
-async fn the_middleware_of_a_client_answers_and_changes() {
+async fn the_middleware_of_a_client_can_answer_and_change_messages() {
     for revision in Revision::ALL {
         let builder =
             Client::builder("host", "1").layer(async |mut request: Passing, next: Next| {
@@ -266,7 +266,7 @@ where
 }
 
 #[tokio::test]
-async fn a_tower_layer_is_middleware() {
+async fn a_tower_layer_can_be_used_as_middleware() {
     let (started, mut starts) = tokio::sync::mpsc::channel(8);
     let done = Arc::new(Notify::new());
     let wait = Arc::clone(&done);
@@ -315,7 +315,7 @@ impl mcp_client::Extension for Scales {
 }
 
 #[tokio::test]
-async fn handlers_of_a_client_extension_are_for_servers_that_declare_it() {
+async fn handlers_of_a_client_extension_run_only_if_the_server_declares_it() {
     for revision in Revision::ALL {
         for is_declared in [true, false] {
             let mut server = scales(Arc::default());

@@ -105,7 +105,7 @@ async fn only_the_requested_client_can_respond() {
 
 // proves: ELIC-049, ELIC-052, ELIC-074
 #[tokio::test]
-async fn input_belongs_to_the_verified_user() {
+async fn form_input_is_stored_for_the_verified_user_and_not_for_a_claimed_user() {
     let endpoint = Endpoint::new(server()).unwrap();
     let (alice, bob) = (
         open(&endpoint, Some("alice")).await,

@@ -74,7 +74,8 @@ impl<R: Request + 'static> IntoFuture for Call<R> {
 }
 
 impl<R: Request + 'static> Call<R> {
-    /// Sends the request, subtracts the estimated memory of the result from `room`, and then decodes the result.
+    /// Sends the request and decodes the result. If there is a `room`, first subtracts the estimated memory of the result from
+    /// it; fails if the room is too small.
     pub(crate) async fn fetch(self, room: Option<&mut usize>) -> Result<R::Result, Error> {
         let params = self.params?;
         let shared = &self.shared;
@@ -119,7 +120,7 @@ impl Call<GetPromptRequest> {
 }
 
 impl Call<CompleteRequest> {
-    /// Sets the arguments that already have a value. Only servers of revision 2025-06-18 and later receive them.
+    /// Sets the arguments that the user has already filled in. Only servers of revision 2025-06-18 and later receive them.
     /// Default: none.
     pub fn resolved<K: Into<String>, V: Into<String>>(
         self,
@@ -130,7 +131,7 @@ impl Call<CompleteRequest> {
     }
 }
 
-/// Writes named texts as an object. Returns `None` if there are no texts.
+/// Converts pairs of name and text to a JSON object. Returns `None` if there are no pairs.
 fn texts<K: Into<String>, V: Into<String>>(
     texts: impl IntoIterator<Item = (K, V)>,
 ) -> Option<Value> {
@@ -147,8 +148,9 @@ impl<R: Request> fmt::Debug for Call<R> {
     }
 }
 
-/// A request whose method is known only at run time, sent when this value is awaited. The result is the JSON text of the server,
-/// with unknown members and the original text of numbers. The handlers of the client answer input requests of the server.
+/// A request whose method is known only at run time, sent when this value is awaited. The result is the unchanged JSON text from
+/// the server. It contains unknown members, and numbers as the server wrote them. The handlers of the client answer input
+/// requests of the server.
 ///
 /// # Errors
 /// The errors of every call, and [`Error::Invalid`] if the params are neither an object nor null.
@@ -180,9 +182,9 @@ impl RawCall {
         }
     }
 
-    /// Sends the request even if the server has not declared the capability that the method needs. This is for programs that
-    /// examine a server; other programs should respect the declared capabilities. A server rejects a method that it does not know with
-    /// [`ErrorCode::METHOD_NOT_FOUND`](mcp_jsonrpc::ErrorCode::METHOD_NOT_FOUND).
+    /// Sends the request even if the server has not declared the capability that the method needs. Use it only in programs that
+    /// examine a server. Other programs should respect the declared capabilities. A server rejects a method that it does not know
+    /// with [`ErrorCode::METHOD_NOT_FOUND`](mcp_jsonrpc::ErrorCode::METHOD_NOT_FOUND).
     pub fn undeclared(mut self) -> Self {
         self.is_declared = false;
         self

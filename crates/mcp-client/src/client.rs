@@ -49,7 +49,7 @@ use crate::tool_call::{ToolCall, ToolRoundTrip};
 pub struct Client(Arc<Shared>);
 
 impl Client {
-    /// Creates the builder of a client with this name and version.
+    /// Creates the builder of a client. The server receives `name` and `version`.
     pub fn builder(name: impl Into<String>, version: impl Into<String>) -> ClientBuilder {
         ClientBuilder::new(name, version)
     }
@@ -107,7 +107,7 @@ impl Client {
         self.0.offers(R::METHOD)
     }
 
-    /// Creates a call of the request type `R`, for all requests of the protocol.
+    /// Creates a call for any request type `R` of the protocol.
     pub fn request<R: Request>(&self, params: &R::Params) -> Call<R> {
         Call::new(&self.0, params)
     }
@@ -152,8 +152,8 @@ impl Client {
         Call::without_params(&self.0)
     }
 
-    /// Lists all tools. Icons that are not safe to load are removed, and output schemas are stored, so that the client can check
-    /// results. On HTTP with the stateless revision, tools with invalid `x-mcp-header` annotations are left out.
+    /// Lists all tools. Removes icons that are not safe to load. Stores the output schemas, with which the client later checks
+    /// results. On HTTP with the stateless revision, leaves out tools with invalid `x-mcp-header` annotations.
     pub fn list_tools(&self) -> ListCall<Tool> {
         lists::tools(&self.0)
     }
@@ -168,8 +168,7 @@ impl Client {
         lists::resources(&self.0)
     }
 
-    /// Lists all resource templates. If the server has resources but does not know this request,
-    /// the result is empty.
+    /// Lists all resource templates. If the server has resources but does not know this request, the list is empty.
     pub fn list_resource_templates(&self) -> ListCall<ResourceTemplate> {
         lists::resource_templates(&self.0)
     }
@@ -180,8 +179,8 @@ impl Client {
         lists::tasks(&self.0)
     }
 
-    /// Calls a tool with arguments, a JSON object or `null` for none. Requests for input go to the handlers of the
-    /// [`ClientBuilder`]. If the server continues the call as a task, the program still awaits the call once.
+    /// Calls a tool. `arguments` is a JSON object, or `null` for no arguments. The handlers of the [`ClientBuilder`] answer
+    /// requests for input. If the server continues the call as a task, the returned value still waits for the final result.
     ///
     /// If a server of 2025-11-25 declares tasks, the client lists all tools before the first call of an unlisted tool. The list
     /// says which tools run only as tasks. [`ClientBuilder::without_listing_tools`] disables this request.
@@ -189,9 +188,8 @@ impl Client {
         ToolCall::new(&self.0, name.into(), arguments.into())
     }
 
-    /// Sends one request of a tool call and returns its result or its input requests, for hosts
-    /// that collect input themselves. A result that creates a task is returned as a result of
-    /// unknown type, with all its members.
+    /// Sends one request of a tool call and returns its result or its input requests, for hosts that collect input themselves. If
+    /// the result creates a task, the method returns it as a result of unknown type with all its members.
     pub fn call_tool_once(
         &self,
         name: impl Into<String>,
@@ -248,14 +246,13 @@ impl Client {
         Subscription::open(&self.0, uri.into()).await
     }
 
-    /// Returns the subscription filter that a stateless server has accepted; `None` if nothing was
-    /// requested or accepted.
+    /// Returns the subscription filter that a stateless server has accepted. Returns `None` if the client requested nothing or
+    /// the server accepted nothing.
     pub fn subscribed_changes(&self) -> Option<SubscriptionFilter> {
         self.0.inbound.listener.acknowledged_filter()
     }
 
-    /// Replaces the roots and notifies the server, if there is a session; stateless servers request
-    /// the roots each time.
+    /// Replaces the roots. In a session, also notifies the server. A stateless server requests the roots whenever it needs them.
     ///
     /// # Errors
     /// Returns an error if a root is not a `file://` URI, or if the client did not declare roots
@@ -267,8 +264,8 @@ impl Client {
         }
         if !self.0.inbound.set_roots(roots) {
             return Err(Error::invalid(
-                "roots were not declared; call ClientBuilder::roots before connecting, also with an \
-                 empty list"
+                "the client did not declare roots; call ClientBuilder::roots before connecting, for \
+                 example with an empty list"
                     .to_owned(),
             ));
         }
@@ -285,21 +282,22 @@ impl Client {
             .map_err(Error::Closed)
     }
 
-    /// Returns the connection, for a gateway that passes messages on as JSON text. Requests on the link of this connection have
-    /// no timeouts, and the link does not add the metadata of the stateless revision.
+    /// Returns the connection, for a gateway that passes messages on as JSON text. Requests that are sent through this connection
+    /// have no timeouts, and do not get the metadata of the stateless revision.
     pub fn connection(&self) -> &Arc<dyn Connection> {
         &self.0.connection
     }
 
-    /// Closes the connection gracefully. A child process is first asked to end, and killed if it does not. Pending calls fail.
+    /// Closes the connection gracefully. A child process is first asked to end, and is killed if it does not end. Pending calls
+    /// fail.
     ///
     /// # Errors
-    /// Returns an error if the transport could not be closed gracefully. It is closed in any case.
+    /// Returns an error if the transport could not be closed gracefully. The transport is closed in any case.
     pub async fn close(&self) -> Result<(), Error> {
         Ok(self.0.connection.close().await?)
     }
 
-    /// Completes with the reason when the connection has ended.
+    /// Waits until the connection has ended, and returns the reason.
     pub async fn closed(&self) -> Closed {
         self.0.connection.closed().await
     }

@@ -1,21 +1,20 @@
-//! Hashes of definitions, with which a host notices that a server changed a tool after the user
-//! approved it.
+//! Hashes of definitions. With a hash, a host detects that a server changed a tool after the user approved the tool.
 
 use mcp_types::Tool;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-/// Returns the SHA-256 of a tool's definition in hexadecimal digits: of its name, description, schemas,
-/// annotations, icons and metadata.
+/// Returns the SHA-256 of a tool's definition in hexadecimal digits. The hash covers the name, description, schemas, annotations,
+/// icons and metadata.
 ///
 /// A host stores the hash with the consent of the user, and asks the user again if the hash differs. The order of the members in
-/// the message does not change the hash. The hash is stable across versions of this crate as long as the definition has no
-/// members that an older version does not know.
+/// the message does not change the hash. All versions of this crate return the same hash, except that an older version ignores
+/// members that it does not know.
 ///
-/// Numbers are hashed as they were decoded: `1` and `1.0` have different hashes; `1e2` and `100.0` have the same hash. When a
-/// tool is decoded, integers beyond 64 bits and digits beyond the precision of `f64` are rounded, so two such numbers can have
-/// the same hash. A program that must detect a change of any digit compares the text of
-/// [`Client::request_raw`](crate::Client::request_raw), as `mcp lock` does.
+/// Numbers are hashed as they were decoded: `1` and `1.0` have different hashes; `1e2` and `100.0` have the same hash. The
+/// decoder rounds integers beyond 64 bits and digits beyond the precision of `f64`, so two different numbers can have the same
+/// hash. A program that must detect a change of any digit should compare the text that
+/// [`Client::request_raw`](crate::Client::request_raw) returns, as `mcp lock` does.
 ///
 /// ```
 /// # use mcp_client::{tool_hash, types::Tool};
@@ -30,8 +29,8 @@ pub fn tool_hash(tool: &Tool) -> String {
     json_hash(&serde_json::to_value(tool).unwrap_or_default())
 }
 
-/// Returns the SHA-256 of a JSON value without whitespace and with sorted members, in hexadecimal
-/// digits. Use it for definitions other than tools; for tools, see [`tool_hash`].
+/// Returns the SHA-256 of a JSON value in hexadecimal digits. The value is hashed without whitespace and with sorted members. Use
+/// it for definitions other than tools; for tools, see [`tool_hash`].
 pub fn json_hash(value: &Value) -> String {
     let mut canonical = value.clone();
     // Only needed if a crate of the program keeps the order of members (`serde_json/preserve_order`).
@@ -45,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hash_depends_on_the_members_and_not_on_their_order() {
+    fn the_hash_of_a_tool_depends_on_its_members_but_not_on_their_order() {
         let hash = |text: &str| tool_hash(&serde_json::from_str(text).unwrap());
         let first = hash(
             r#"{"name":"a","description":"b","inputSchema":{"type":"object","properties":{"x":{},"y":{}}}}"#,
@@ -73,7 +72,7 @@ mod tests {
 
     // The stored hashes of a host stay valid.
     #[test]
-    fn the_hash_of_a_value_is_stable() {
+    fn the_hash_of_a_json_value_does_not_change_between_versions() {
         assert_eq!(
             json_hash(&serde_json::json!({ "b": [1, null], "a": "x" })),
             // printf '{"a":"x","b":[1,null]}' | sha256sum

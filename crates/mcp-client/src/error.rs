@@ -26,7 +26,7 @@ pub enum Error {
         /// The reason.
         cause: Box<Self>,
         /// Further information about the server: its first lines on stdout that are not messages, and its last lines on stderr.
-        /// If `server/discover` failed and the client then sent `initialize`, also contains the reason of that failure.
+        /// If `server/discover` failed before the client sent `initialize`, `details` also contains the reason of that failure.
         details: Vec<String>,
     },
     /// The server returned an error, with its code unchanged.
@@ -41,7 +41,7 @@ pub enum Error {
     Timeout {
         /// The method of the call.
         method: MethodName,
-        /// The setting that was exceeded, as in `Timeouts::idle`.
+        /// The setting that was exceeded, for example `Timeouts::idle`.
         setting: &'static str,
         /// The value of the setting.
         after: Duration,
@@ -73,7 +73,7 @@ pub enum Error {
         /// The place and the kind of the mismatch.
         problem: DecodeError,
     },
-    /// The result has an unknown type, perhaps of an extension.
+    /// The type of the result (`resultType`) is unknown. An extension may define it.
     #[non_exhaustive]
     UnknownResult {
         /// The method of the call.
@@ -133,7 +133,8 @@ pub enum Error {
         tool: String,
         /// The place and the kind of the mismatch.
         problem: Violation,
-        /// The result. Show its content to the model together with the error, so that the model does not call the tool again.
+        /// The invalid result. Show its content to the model together with the error, so that the model does not call the tool
+        /// again.
         result: Box<CallToolResult>,
     },
     /// The response exceeds a limit of this client, which the message names.
@@ -247,7 +248,7 @@ impl fmt::Display for Error {
             }
             Self::Revision { offered, answered } => write!(
                 f,
-                "no common protocol revision: offered {offered}, the server answered {answered:?}"
+                "no common protocol revision: the client offered {offered}, the server answered {answered:?}"
             ),
             Self::InvalidResult { method, problem } => {
                 write!(

@@ -18,7 +18,7 @@ use crate::shared::Shared;
 use crate::sync::race;
 use crate::task_status::state::nested_task;
 
-/// Sends `request` and waits for its result, within its timeouts.
+/// Sends `request` and waits for its result, for at most its timeouts.
 pub(crate) async fn run(shared: &Shared, request: &mut Request) -> Result<Outcome, Error> {
     // The revision first: it is the better reason.
     shared.has(&request.method)?;
@@ -26,7 +26,7 @@ pub(crate) async fn run(shared: &Shared, request: &mut Request) -> Result<Outcom
     run_undeclared(shared, request).await
 }
 
-/// Sends `request` without a check of the capabilities of the server.
+/// Sends `request`, even if the server has not declared the required capability.
 pub(crate) async fn run_undeclared(
     shared: &Shared,
     request: &mut Request,
@@ -175,7 +175,7 @@ fn params_of<'a>(request: &'a Request, empty: &'a JsonObject) -> &'a JsonObject 
     }
 }
 
-/// Returns the task that the server has created; an error if the client did not declare the tasks extension.
+/// Returns the result that creates a task. Returns an error if the client did not declare the tasks extension.
 fn created_task(shared: &Shared, request: &Request, raw: RawJson) -> Result<Outcome, Error> {
     match shared.has_tasks() {
         true => Ok(Outcome {
@@ -198,7 +198,7 @@ fn done(raw: RawJson) -> Outcome {
     }
 }
 
-/// Returns the value of the `Mcp-Name` header, if the transport has headers.
+/// Returns the value of the `Mcp-Name` header. Returns `None` if the transport has no headers or the method has no such header.
 fn name_header(shared: &Shared, method: &str, params: &JsonObject) -> Option<String> {
     if !shared.tools.has_headers() {
         return None;
@@ -207,7 +207,7 @@ fn name_header(shared: &Shared, method: &str, params: &JsonObject) -> Option<Str
     params.get(member)?.as_str().map(str::to_owned)
 }
 
-/// Waits for the response until the deadline, which progress extends.
+/// Waits for the response until the deadline. Progress notifications extend the deadline.
 async fn wait(
     method: &str,
     call: Call,
@@ -228,7 +228,7 @@ async fn wait(
     })
 }
 
-/// Waits for the response, and drops the call at the deadline. The error has the expired setting.
+/// Waits for the response, and drops the call at the deadline. The error is the name and value of the timeout that expired.
 async fn wait_until(
     call: Call,
     entry: Option<&ProgressEntry>,

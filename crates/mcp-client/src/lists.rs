@@ -1,4 +1,4 @@
-//! Lists of all pages.
+//! List requests that fetch all pages.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -43,8 +43,8 @@ pub struct ListCall<T> {
 }
 
 impl<T> ListCall<T> {
-    /// Sets the timeouts of this list: [`idle`](Timeouts::idle) applies to each page, and
-    /// [`total`](Timeouts::total) to all pages together.
+    /// Sets the timeouts of this list. [`idle`](Timeouts::idle) applies to each page. [`total`](Timeouts::total) applies to all
+    /// pages together.
     pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = Some(timeouts);
         self
@@ -152,7 +152,7 @@ pub(crate) fn resources(shared: &Arc<Shared>) -> ListCall<Resource> {
     list::<ListResourcesRequest>(shared)
 }
 
-/// Lists the templates. A server with resources may not know this list.
+/// Lists the resource templates. The list is empty if a server with resources does not know this request.
 pub(crate) fn resource_templates(shared: &Arc<Shared>) -> ListCall<ResourceTemplate> {
     let fetch = |list: List| -> BoxFuture<'static, _> {
         Box::pin(async move {
@@ -191,7 +191,7 @@ fn list<R: ListRequest>(shared: &Arc<Shared>) -> ListCall<R::Item> {
     }
 }
 
-/// The parameters that the requests for all pages of a list share.
+/// The parameters that are common to the requests for all pages of a list.
 struct List {
     shared: Arc<Shared>,
     timeouts: Timeouts,
@@ -199,8 +199,7 @@ struct List {
 }
 
 impl List {
-    /// Fetches all pages. If the server no longer knows a cursor, for example the cursor of a cached page, fetches the list once
-    /// more from the first page.
+    /// Fetches all pages. If the server rejects a cursor, which may come from a cached page, fetches the whole list once more.
     async fn all<R: ListRequest>(&self) -> Result<Vec<R::Item>, Error> {
         let rejected = match self.pages::<R>().await {
             Err((Error::Rejected(error), true))
@@ -215,8 +214,8 @@ impl List {
         self.pages::<R>().await.map_err(|(error, _)| error)
     }
 
-    /// Follows the opaque cursors to the end. An error says whether the first page or a later page has failed. Icons whose source
-    /// is not safe to load are removed.
+    /// Requests pages until a page has no cursor. The second value of an error is `true` if a later page than the first has
+    /// failed. Icons whose source is not safe to load are removed.
     async fn pages<R: ListRequest>(&self) -> Result<Vec<R::Item>, (Error, bool)> {
         let endless = |what: String| (Error::protocol(format!("{} {what}", R::METHOD)), false);
         let shared = &self.shared;
@@ -232,7 +231,7 @@ impl List {
             }
             items.extend(page);
             if items.len() > MAX_ITEMS {
-                return Err(endless(format!("has over {MAX_ITEMS} items")));
+                return Err(endless(format!("has more than {MAX_ITEMS} items")));
             }
             let Some(next) = next else {
                 return Ok(items);
@@ -249,7 +248,7 @@ impl List {
             }
             params.cursor = Some(next);
         }
-        Err(endless(format!("has over {MAX_PAGES} pages")))
+        Err(endless(format!("has more than {MAX_PAGES} pages")))
     }
 
     async fn page<R: ListRequest>(

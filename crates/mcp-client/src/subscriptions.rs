@@ -1,4 +1,4 @@
-//! Change notifications of resources, through [`Subscription`], and of the server's lists.
+//! Change notifications: of resources, through [`Subscription`], and of the server's lists.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -19,7 +19,7 @@ use crate::changes::wanted::ListenError;
 use crate::request::within_idle;
 use crate::shared::Shared;
 
-/// Maximum number of attempts to send a request to unsubscribe, and the delay between the attempts.
+/// Maximum number of attempts to send `resources/unsubscribe`, and delay between the attempts.
 const MAX_ATTEMPTS: u32 = 120;
 const RETRY_DELAY: Duration = Duration::from_millis(500);
 
@@ -30,15 +30,15 @@ pub struct Subscription {
     key: u64,
     updates: mpsc::Receiver<Arc<str>>,
     table: Arc<Subscriptions>,
-    /// The resource's entry on a stream of the stateless revision.
+    /// The resource's entry on a change notification stream; only on the stateless revision.
     on_stream: Option<StreamResource>,
-    /// Whether the client has sent a request that must be undone when the subscription is dropped.
+    /// Whether the client has sent `resources/subscribe`, so that it must unsubscribe when the subscription is dropped.
     is_requested: bool,
 }
 
 impl Subscription {
-    /// Subscribes to a resource: with `resources/subscribe` in a session, and with a common stream
-    /// on the stateless revision.
+    /// Subscribes to a resource. In a session, sends `resources/subscribe`. On the stateless revision, adds the resource to a
+    /// stream that several resources share.
     pub(crate) async fn open(shared: &Arc<Shared>, uri: Arc<str>) -> Result<Self, Error> {
         shared.offers(SubscribeRequest::METHOD)?;
         // Registered first, because an update may follow the response immediately.
@@ -144,7 +144,7 @@ impl Drop for Subscription {
     }
 }
 
-/// Unsubscribes from the resources that no subscription uses any more, one after another.
+/// Unsubscribes from the resources in the queue, one after another. These resources have no subscriptions.
 async fn unsubscribe_left(shared: Weak<Shared>, table: Arc<Subscriptions>) {
     while let Some(resource) = table.next_leaving() {
         for _ in 0..MAX_ATTEMPTS {
@@ -174,8 +174,8 @@ async fn unsubscribe_left(shared: Weak<Shared>, table: Arc<Subscriptions>) {
     }
 }
 
-/// Returns whether a request was not sent: too many requests are in flight, or the server could not be reached. The params are
-/// always valid.
+/// Returns whether the error means that a request was not sent, because too many requests are in flight or the server could not
+/// be reached. [`Error::Invalid`] has the first meaning here, because the params are always valid.
 fn is_unsent(error: &Error) -> bool {
     match error {
         Error::Transport(error) => error.is_temporary(),

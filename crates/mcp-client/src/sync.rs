@@ -5,7 +5,7 @@ use std::task::Poll;
 
 use mcp_protocol::BoxFuture;
 
-/// Completes with the future that is ready first.
+/// Polls both futures, and returns the result of the future that completes first.
 pub(crate) async fn race<T>(
     first: impl Future<Output = T> + Send,
     second: impl Future<Output = T> + Send,

@@ -80,7 +80,8 @@ fn repair(
     tolerated.then_some(result)
 }
 
-/// Removes optional members that cannot be decoded, and then elements that still cannot be decoded.
+/// Removes optional members that cannot be decoded. Then removes the elements of the list that still cannot be decoded. Returns
+/// `false` if the client does not tolerate this deviation.
 fn elements<T: DeserializeOwned>(list: &mut Value, tolerance: &Tolerance) -> bool {
     let Some(list) = list.as_array_mut() else {
         return false;
@@ -124,7 +125,7 @@ fn cache_hints(result: &mut Value) {
     result.retain(|name, value| !is_malformed(name, value));
 }
 
-/// Repairs the capabilities and the instructions of a server.
+/// Repairs the capabilities and the instructions in the reply to `initialize` or `server/discover`.
 fn description(result: &mut Value) {
     let Value::Object(result) = result else {
         return;
@@ -136,7 +137,8 @@ fn description(result: &mut Value) {
     repair_capabilities::<ServerCapabilities>(capabilities);
 }
 
-/// Repairs the result of a call. The call was executed, so an invalid descriptive member must not cause the loss of its result.
+/// Repairs the result of a tool call. The tool has already run, so an invalid descriptive member must not cause the loss of the
+/// result.
 fn call_result(result: &mut Value, problem: &DecodeError, tolerance: &Tolerance) -> Option<bool> {
     let members = result.as_object_mut()?;
     let mut tolerated = true;
@@ -172,8 +174,8 @@ fn call_result(result: &mut Value, problem: &DecodeError, tolerance: &Tolerance)
     Some(tolerated)
 }
 
-/// Removes invalid optional members from a content block. Returns whether the block can now be read, provided that the client
-/// tolerates this deviation.
+/// Removes invalid optional members from a content block. Returns whether the block can be read now and the client tolerates this
+/// deviation.
 fn block(block: &mut Value, tolerance: &Tolerance) -> bool {
     let Err(error) = ContentBlock::deserialize(&*block) else {
         return true;

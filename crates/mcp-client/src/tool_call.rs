@@ -27,13 +27,13 @@ use crate::tolerant;
 /// The result can be a failure of the tool (`is_error`): pass it to the model. If the tool was
 /// listed before, its structured output is validated against the advertised schema.
 ///
-/// The server may continue the call as a task. The call then polls the task until it has ended, up
-/// to [`Timeouts::total`](crate::Timeouts::total); the idle timeout applies to each poll. Input requests of the task are
-/// handled by the handlers of the [`ClientBuilder`](crate::ClientBuilder). [`start`](Self::start)
-/// returns the task instead of waiting.
+/// The server may continue the call as a task. In this case, the client polls the task until the task ends or
+/// [`Timeouts::total`](crate::Timeouts::total) has passed. The idle timeout applies to each poll. Input requests of the task are
+/// handled by the handlers of the [`ClientBuilder`](crate::ClientBuilder). [`start`](Self::start) returns the task instead of
+/// waiting.
 ///
 /// # Cancel safety
-/// Dropping the future cancels the call at the server, and the task.
+/// Dropping the future cancels the call at the server. If the call has become a task, it cancels the task.
 #[must_use = "a call is sent when it is awaited"]
 pub struct ToolCall {
     shared: Arc<Shared>,
@@ -56,9 +56,9 @@ impl ToolCall {
         }
     }
 
-    /// Requests that the call runs as a task, if the revision is 2025-11-25 and the tool has optional tasks. Other tools are
-    /// called as usual. `ttl` is the requested time to live; the server may choose another time. Since 2026-07-28, the server
-    /// decides which calls become tasks.
+    /// Requests that the call runs as a task, if the revision is 2025-11-25 and tasks are optional for the tool. Otherwise this
+    /// setting has no effect. `ttl` is the requested time to live; the server may choose another time. Since 2026-07-28, the
+    /// server decides which calls become tasks.
     pub fn as_task(mut self, ttl: impl Into<Option<Duration>>) -> Self {
         self.preference = TaskPreference {
             is_wanted: true,
@@ -101,8 +101,8 @@ impl ToolCall {
     /// Decodes the structured output into `T`.
     ///
     /// # Errors
-    /// The errors of the call, and an error if the tool failed (with the tool's text), or if there
-    /// is no structured output that matches `T`.
+    /// The errors of the call. Also an error with the tool's text if the tool failed, and an error if there is no structured
+    /// output that matches `T`.
     pub async fn decoded<T: DeserializeOwned>(self) -> Result<T, Error> {
         let name = self.name.clone();
         let result = self.await?;
@@ -116,7 +116,7 @@ impl ToolCall {
         })
     }
 
-    /// Sends the call and returns the raw result. With `is_single`, the result can have any type.
+    /// Sends the call and returns the raw result. If `is_single`, returns the result of one request, whatever its type is.
     async fn request(self, input: InputParams, is_single: bool) -> Result<Outcome, Error> {
         let shared = &self.shared;
         let arguments = match self.arguments {
@@ -131,7 +131,7 @@ impl ToolCall {
             && !approve(&self.name, &arguments)
         {
             return Err(Error::invalid(format!(
-                "the call of tool {:?} was not approved",
+                "the callback of ClientBuilder::approve did not approve the call of tool {:?}",
                 self.name
             )));
         }
@@ -180,7 +180,7 @@ fn metadata(task: &TaskMetadata) -> Result<Value, Error> {
     serde_json::to_value(task).map_err(|error| Error::invalid(error.to_string()))
 }
 
-/// The params that a round trip adds to the call.
+/// The params that continue a previous round trip.
 #[derive(Default)]
 struct InputParams {
     responses: Option<InputResponses>,

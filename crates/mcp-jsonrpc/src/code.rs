@@ -32,11 +32,11 @@ impl ErrorCode {
     pub const URL_ELICITATION_REQUIRED: Self = Self(-32042);
     /// The user refused a sampling request.
     pub const USER_REJECTED: Self = Self(-1);
-    /// A header that echoes a member of the body has another value (2026-07-28).
+    /// A header has another value than the member of the body that it echoes (2026-07-28).
     pub const HEADER_MISMATCH: Self = Self(-32020);
     /// The request needs a client capability that was not declared (2026-07-28).
     pub const MISSING_CLIENT_CAPABILITY: Self = Self(-32021);
-    /// The request names a revision that the server does not serve (2026-07-28).
+    /// The request names a revision that the server does not support (2026-07-28).
     pub const UNSUPPORTED_PROTOCOL_VERSION: Self = Self(-32022);
 }
 

@@ -1,4 +1,4 @@
-//! Decoding of raw JSON text into types, with the JSON pointer of each error.
+//! Decoding of raw JSON text into types. Each error has the JSON pointer of the invalid value.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,7 +9,7 @@ use serde::de::{DeserializeOwned, Error as _, IgnoredAny};
 use crate::scan::Scanner;
 use crate::{ErrorObject, Limits, ParseError};
 
-/// Error of `decode`: the JSON pointer of the value that does not fit, and the reason.
+/// The error of `decode`: the JSON pointer of the value that does not match its type, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecodeError(Box<Parts>);
 
@@ -28,12 +28,13 @@ impl DecodeError {
         }))
     }
 
-    /// Returns the JSON pointer (RFC 6901) of the value that does not fit; empty for the whole text.
+    /// Returns the JSON pointer (RFC 6901) of the value that does not match its type. The pointer is empty if this is the whole
+    /// text.
     pub fn pointer(&self) -> &str {
         &self.0.pointer
     }
 
-    /// Returns the found and the expected value, without the pointer.
+    /// Returns the description of the found and the expected value, without the pointer.
     pub fn message(&self) -> &str {
         &self.0.message
     }
@@ -54,14 +55,13 @@ impl std::error::Error for DecodeError {}
 /// Decodes JSON text.
 ///
 /// # Errors
-/// The text does not fit `T`. The pointer is found in a second pass, which runs only after an
-/// error.
+/// The text does not match `T`. The pointer is found in a second pass, which runs only after an error.
 #[inline]
 pub fn decode<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, DecodeError> {
     serde_json::from_str(text).map_err(|error| explain(text, &error))
 }
 
-/// Decodes the params of a request or notification. Missing params are `{}`.
+/// Decodes the params of a request or notification. Missing params are treated as `{}`.
 ///
 /// # Errors
 /// An [`ErrorCode::INVALID_PARAMS`](crate::ErrorCode::INVALID_PARAMS) error with the JSON pointer of the invalid value, and the reason.
@@ -69,9 +69,9 @@ pub fn decode_params<'a, T: Deserialize<'a>>(params: Option<&'a str>) -> Result<
     decode(params.unwrap_or("{}")).map_err(ErrorObject::malformed_params)
 }
 
-/// Decodes JSON text into a type that does not borrow from it. A value can have the right JSON type and be rejected afterwards,
-/// for example by `TryFrom`. Unlike [`decode`], this function finds the pointer of such a value even if it is the last value of
-/// its object or array.
+/// Decodes JSON text into a type that does not borrow from it. A value with the correct JSON type can still be rejected, for
+/// example by `TryFrom`. Unlike [`decode`], this function finds the pointer of such a value even if the value is the last member
+/// of its object or array.
 ///
 /// # Errors
 /// The errors of [`decode`].
@@ -89,16 +89,15 @@ pub fn decode_owned<T: DeserializeOwned>(text: &str) -> Result<T, DecodeError> {
     })
 }
 
-/// Nesting depth of a document. It is larger than for messages, because records of stores wrap values of messages. serde_json
-/// decodes 127 levels.
+/// Maximum nesting depth of a document. It is larger than the limit for messages, because records in stores contain values from
+/// messages. serde_json decodes at most 127 levels.
 const DOCUMENT_DEPTH: usize = 120;
 
-/// Decodes a JSON document that is not part of a message. Examples are a file, a record of a store, a response of a web server,
-/// and JSON in the text of a tool's result. The document has the default [`Limits`] of a message, except for the depth, which is
-/// 120.
+/// Decodes a JSON document that is not part of a message. Examples are a file, a record in a store, a response from a web server,
+/// and JSON in the text of a tool result. The default [`Limits`] apply, except that the maximum depth is 120.
 ///
 /// # Errors
-/// The text is not JSON, exceeds a limit, or does not fit `T`.
+/// The text is not JSON, exceeds a limit, or does not match `T`.
 pub fn decode_document<T: DeserializeOwned>(
     text: impl AsRef<[u8]>,
 ) -> Result<T, serde_json::Error> {
@@ -114,8 +113,8 @@ pub fn decode_document<T: DeserializeOwned>(
     serde_json::from_str(text)
 }
 
-/// Adds one member or item to the object or array at `pointer`. Returns the new text, and the position before that member; `None`
-/// if there is no member yet.
+/// Adds one member or item to the object or array at `pointer`. Returns the new text and the position before the new member.
+/// Returns `None` if the object or array is empty.
 #[cold]
 fn with_one_more(text: &str, pointer: &str) -> Option<(String, usize)> {
     let limits = Limits::default().with_depth(Limits::MAX_DEPTH);
@@ -136,7 +135,8 @@ fn with_one_more(text: &str, pointer: &str) -> Option<(String, usize)> {
     Some((format!("{}{more}{}", &text[..end], &text[end..]), end))
 }
 
-/// Finds the pointer and shortens the message. This function does not depend on the type. It runs only after an error.
+/// Adds the JSON pointer to an error of serde_json, and shortens its message. This function is not generic, and runs only after
+/// an error.
 #[cold]
 #[inline(never)]
 pub(crate) fn explain(text: &str, error: &serde_json::Error) -> DecodeError {
@@ -151,7 +151,7 @@ pub(crate) fn explain(text: &str, error: &serde_json::Error) -> DecodeError {
     )
 }
 
-/// Removes the middle of a message that quotes too much of the decoded text.
+/// Removes the middle of an error message that quotes too much of the decoded text.
 fn shorten(message: &str) -> String {
     const SIDE: usize = 100;
     let length = message.chars().count();
@@ -196,14 +196,15 @@ fn pointer(text: &str, offset: usize) -> String {
     out
 }
 
-/// Returns the key, the start and the text of the container member that contains `offset`.
+/// Returns the member of the object or array that contains `offset`: its key or index, its start position and its text.
 fn child<'a>(text: &'a str, offset: usize, limits: &Limits) -> Option<(String, usize, &'a str)> {
     children(text, limits)
         .take_while(|(_, start, _)| offset > *start)
         .find(|(_, start, value)| offset <= start + value.len())
 }
 
-/// Iterates over the members of an object or the items of an array: key or index, start and text. Ends at the first error.
+/// Iterates over the members of an object or the items of an array. Each item is the key or index, the start position and the
+/// text. Ends at the first error.
 fn children<'a>(text: &'a str, limits: &Limits) -> impl Iterator<Item = (String, usize, &'a str)> {
     let mut scan = Scanner::new(text, limits);
     scan.space();
@@ -235,8 +236,9 @@ pub fn is_empty_array(value: &str) -> bool {
     inside.is_some_and(|inside| inside.trim().is_empty())
 }
 
-/// Iterates over the members of an object without building it: key and raw text of each, in
-/// order. A duplicate key is not an error; the iterator returns both members. A key is raw text too: compare it with [`is_member`].
+/// Iterates over the members of an object in order, without building the object. Each item is the key and the value, both as raw
+/// JSON text. A duplicate key is not an error: the iterator returns both members. Compare a key with [`is_member`], because it
+/// may contain escapes.
 ///
 /// # Errors
 /// The iterator ends with an error if the text is not an object.
@@ -244,8 +246,8 @@ pub fn members(text: &str) -> Members<'_> {
     Members { text, at: None }
 }
 
-/// Returns whether the raw text of a key, as [`members`] returns it, is this name. The text may have escapes: some JSON libraries
-/// write `/` as `\/`.
+/// Returns whether `key`, a raw key from [`members`], has this name. The key may contain escapes: some JSON libraries write `/`
+/// as `\/`.
 ///
 /// ```
 /// use mcp_jsonrpc::is_member;
@@ -257,7 +259,7 @@ pub fn is_member(key: &str, name: &str) -> bool {
     key == name || key.len() > name.len() && has_escape(key) && *member_name(key) == *name
 }
 
-/// Returns the name of a member from the raw text of its key, as [`members`] returns it.
+/// Returns the name that a raw key from [`members`] denotes.
 #[inline]
 pub fn member_name(key: &str) -> Cow<'_, str> {
     if has_escape(key) {
@@ -268,7 +270,8 @@ pub fn member_name(key: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns whether the raw text of a string has an escape. Faster than a search for a `char`, because most strings are short.
+/// Returns whether the raw text of a string contains an escape. For short strings, this function is faster than a search for a
+/// `char`.
 #[inline]
 pub(crate) fn has_escape(raw: &str) -> bool {
     raw.as_bytes().contains(&b'\\')

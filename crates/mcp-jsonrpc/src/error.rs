@@ -1,4 +1,4 @@
-//! The error object of a response, and the error of a frame that is not a message.
+//! The error object of a response, and the error for a frame that is not a message.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::{ErrorCode, RequestId};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ErrorObject {
-    /// The code, which tells the kind of the failure.
+    /// The code, which says what kind of failure occurred.
     pub code: ErrorCode,
     /// A description in one short sentence.
     pub message: Cow<'static, str>,
@@ -43,15 +43,15 @@ impl ErrorObject {
         Self::new(ErrorCode::INVALID_PARAMS, message)
     }
 
-    /// Creates an [`ErrorCode::INVALID_PARAMS`] error for params that do not have the right form: a
-    /// [`DecodeError`](crate::DecodeError), or a JSON pointer and the problem at this place.
+    /// Creates an [`ErrorCode::INVALID_PARAMS`] error for params that cannot be decoded. `problem` is a
+    /// [`DecodeError`](crate::DecodeError), or a JSON pointer and the problem at this position.
     #[doc(hidden)]
     pub fn malformed_params(problem: impl fmt::Display) -> Self {
         Self::invalid_params(format!("invalid params: {problem}"))
     }
 
-    /// Creates an [`ErrorCode::INTERNAL_ERROR`] error. The peer reads the message: do not pass the
-    /// text of a panic or of an unreviewed error.
+    /// Creates an [`ErrorCode::INTERNAL_ERROR`] error. The peer can read the message, so do not pass the text of a panic or of an
+    /// error that may contain secrets.
     pub fn internal(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorCode::INTERNAL_ERROR, message)
     }
@@ -74,8 +74,8 @@ impl ErrorObject {
 }
 
 impl ErrorObject {
-    /// Reads an error that deviates from the specification, so that its text is not lost. The code can be text or have a
-    /// fraction, a member can be missing or `null`, or the error can be only a text.
+    /// Reads an error object that deviates from the specification, so that its text is not lost. The code may be text or have a
+    /// fraction, a member may be missing or `null`, or the whole error may be only a text.
     #[cold]
     pub(crate) fn repaired(text: &str) -> Option<Self> {
         let members = match serde_json::from_str(text).ok()? {
@@ -130,7 +130,7 @@ pub enum ParseErrorKind {
     TooLong,
 }
 
-/// Error for a frame that is not a message, with the data needed for a response.
+/// The error for a frame that is not a message, with the data that is needed to respond to the frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseError(Box<Parts>);
 
@@ -143,7 +143,7 @@ struct Parts {
     shape: Shape,
 }
 
-/// The kind of message that an invalid frame was meant to be, as far as it could be read.
+/// Which kind of message an invalid frame was meant to be, as far as the frame could be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     Unknown,
@@ -197,8 +197,8 @@ impl ParseError {
         self.0.shape == Shape::Response
     }
 
-    /// Returns whether the frame can have been a response: nothing shows that it was a request or a
-    /// notification. If its id belongs to a waiting call, that call should fail.
+    /// Returns whether the frame may have been a response, because nothing shows that it was a request or a notification. If a
+    /// call with its id is waiting, this call should fail.
     pub fn may_be_response(&self) -> bool {
         matches!(self.0.shape, Shape::Response | Shape::Unknown)
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{self, Deserialize, Deserializer};
 use serde::{Serialize, Serializer};
 
-/// The id of a request: a string or an integer, echoed with its exact JSON type.
+/// The id of a request: a string or an integer. A response repeats the id with the same JSON type.
 ///
 /// `7` and `"7"` are different ids. [`Display`](fmt::Display) quotes strings, so a log distinguishes the two ids.
 ///

@@ -4,24 +4,24 @@ use crate::scan::Scanner;
 
 /// Limits on one frame. [`parse`](crate::parse) checks them before it builds anything.
 ///
-/// The defaults accept every message that real peers send, and bound the memory of the largest accepted message.
+/// The defaults accept every message that real peers send. They also limit the memory of the largest accepted message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Nesting depth of arrays and objects, the envelope included. Default 64, at most 512.
+    /// Maximum nesting depth of arrays and objects, including the envelope. Default 64, at most 512.
     pub depth: usize,
-    /// Arrays and objects in one frame. Default 65,536.
+    /// Maximum number of arrays and objects in one frame. Default 65,536.
     pub containers: usize,
-    /// Values of any kind in one frame. Default 250,000.
+    /// Maximum number of values of any kind in one frame. Default 250,000.
     pub nodes: usize,
-    /// Bytes of a string request id. Default 1,024.
+    /// Maximum length of a string request id in bytes. Default 1,024.
     pub id_bytes: usize,
-    /// Members of a batch (2025-03-26 only). Default 64.
+    /// Maximum number of messages in a batch (2025-03-26 only). Default 64.
     pub batch: usize,
 }
 
 impl Limits {
-    /// The maximum of [`depth`](Self::depth); larger values are reduced to it.
+    /// The maximum of [`depth`](Self::depth). A larger value is reduced to this maximum.
     pub const MAX_DEPTH: usize = 512;
 
     /// Sets [`depth`](Self::depth).
@@ -65,30 +65,31 @@ impl Default for Limits {
     }
 }
 
-/// Bytes of a value in an array. An array reserves up to twice the memory that its values need.
+/// Memory of a value in an array, in bytes. It includes that an array reserves up to twice the memory that its values need.
 const ELEMENT: usize = 144;
-/// Bytes of the allocation of a short string, besides its text.
+/// Memory of the allocation of a short string in addition to its text, in bytes.
 const STRING: usize = 32;
-/// Bytes of each further member of an object, besides its name. An object reserves up to twice the memory that its members need, and
-/// has a hash table of them.
+/// Memory of each member of an object after the first member, without its name, in bytes. It includes that an object has a hash
+/// table, and reserves up to twice the memory that its members need.
 const MEMBER: usize = 248;
-/// Bytes of an array or object that is not empty, including its first member. An object reserves memory for several members.
+/// Memory of an array or object that is not empty, including its first member, in bytes. An object reserves memory for several
+/// members.
 const CONTAINER: usize = 672;
 
-/// The size of a JSON text, and of the tree into which it would be parsed.
+/// The size of a JSON text, and an estimate of the memory of the tree that a parser would build from it.
 ///
 /// Small objects need much more memory than text: a `serde_json::Value` of `{"a":1}` has 80 times the size. If a tree outlives
-/// its message, check or charge this estimate before the tree is built.
+/// its message, compare this estimate with a limit before you build the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct TreeSize {
     /// Number of bytes of the text.
     pub bytes: usize,
-    /// Values of any kind, arrays and objects included.
+    /// Number of values of any kind, including arrays and objects.
     pub nodes: usize,
     /// Number of arrays and objects.
     pub containers: usize,
-    /// Arrays and objects that are empty.
+    /// Number of arrays and objects that are empty.
     pub empty_containers: usize,
     /// Number of members of objects.
     pub members: usize,
@@ -117,8 +118,8 @@ impl TreeSize {
         scan.size()
     }
 
-    /// Returns an upper bound of the memory of the tree in bytes. `tests/budgets/charges.rs` compares it with
-    /// the allocations of the worst trees.
+    /// Returns an upper bound of the memory of the tree, in bytes. `tests/budgets/charges.rs` compares the bound with the memory
+    /// that the largest trees allocate.
     pub fn heap_bytes(&self) -> usize {
         let elements = self.nodes.saturating_sub(self.members);
         let scalars = self.nodes.saturating_sub(self.containers);

@@ -23,11 +23,11 @@ pub enum Message<'a> {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Request<'a> {
-    /// The id, repeated in the response.
+    /// The id, which the response repeats.
     pub id: RequestId,
     /// The method.
     pub method: Cow<'a, str>,
-    /// The text of the params object; `None` if absent or `null`.
+    /// The JSON text of the params object; `None` if the params are absent or `null`.
     pub params: Option<&'a str>,
     pub(crate) index: MemberIndex<'a>,
 }
@@ -43,8 +43,8 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Sets the positions of the members of the params, so that the text is not scanned again. The text of the params must be the
-    /// text in which the positions were found.
+    /// Sets the positions of the members of the params, so that the text is not scanned again. The positions must have been found
+    /// in the same text.
     pub fn set_positions(&mut self, positions: &MemberPositions) {
         let params = self.params.unwrap_or_default();
         for (key, value) in positions.members.iter().take(positions.count) {
@@ -53,7 +53,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Iterates over the members of the params: key and raw text. If [`parse`](crate::parse)
+    /// Iterates over the members of the params. Each item is a raw key and the raw text of the value. If [`parse`](crate::parse)
     /// indexed all members, the text is not scanned again.
     pub fn param_members(&self) -> ParamMembers<'_, 'a> {
         let indexed = self.index.params.all();
@@ -66,8 +66,8 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Iterates over the members of `_meta` in the params: key and raw text. A `_meta` that is not
-    /// an object has no members.
+    /// Iterates over the members of `_meta` in the params. Each item is a raw key and the raw text of the value. A `_meta` that
+    /// is not an object has no members.
     pub fn meta_members(&self) -> ParamMembers<'_, 'a> {
         if let Some(indexed) = self.index.meta.all() {
             return ParamMembers {
@@ -105,17 +105,17 @@ impl<'a> Iterator for ParamMembers<'_, 'a> {
     }
 }
 
-/// The positions of the members of params in their text, for the most frequent requests only.
+/// The positions of the params members in the text of the params. They are recorded only for the most frequent requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MemberPositions {
     members: [(&'static str, Position); 4],
-    /// 0 if the positions are not known.
+    /// The number of members; 0 if the positions are not known.
     count: usize,
 }
 
 impl MemberPositions {
-    /// Returns the positions of a request, if [`parse`](crate::parse) found all members of its params, and if all of these are
-    /// members of `tools/call`, `prompts/get` or `resources/read`.
+    /// Records the positions of the params members of `request`. Records nothing unless [`parse`](crate::parse) has indexed all
+    /// members, and all of them are members of `tools/call`, `prompts/get` or `resources/read`.
     pub fn find(&mut self, request: &Request<'_>) {
         self.clear();
         let (Some(params), Some(members)) = (request.params, request.index.params.all()) else {
@@ -139,13 +139,13 @@ impl MemberPositions {
         self.count = members.len();
     }
 
-    /// Removes the positions, because the text has changed.
+    /// Removes the positions. Call it when the text changes.
     pub fn clear(&mut self) {
         self.count = 0;
     }
 }
 
-/// The position of a part in a text, in bytes.
+/// The position of a part within a text, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Position {
     start: u32,
@@ -153,7 +153,7 @@ struct Position {
 }
 
 impl Position {
-    /// Returns the position of a part of `text`, which has less than 4 GiB.
+    /// Returns the position of `part`, which must be a slice of `text`. `text` must be shorter than 4 GiB.
     fn of(part: &str, text: &str) -> Self {
         let start = (part.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize);
         Self {
@@ -168,7 +168,7 @@ impl Position {
     }
 }
 
-/// Members of the params and of `_meta` that were found while the envelope was parsed.
+/// The members of the params and of `_meta` that the parser found when it parsed the envelope.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct MemberIndex<'a> {
     /// In practice, no request of the protocol has more than four params.
@@ -176,7 +176,7 @@ pub(crate) struct MemberIndex<'a> {
     pub(crate) meta: IndexedMembers<'a, 4>,
 }
 
-/// The first `ROOM` members of an object.
+/// An index of the members of an object. It is complete if the object has at most `ROOM` members.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct IndexedMembers<'a, const ROOM: usize> {
     members: [(&'a str, &'a str); ROOM],
@@ -224,7 +224,7 @@ impl<'a, const ROOM: usize> IndexedMembers<'a, ROOM> {
 pub struct Notification<'a> {
     /// The method.
     pub method: Cow<'a, str>,
-    /// The text of the params object; `None` if absent or `null`.
+    /// The JSON text of the params object; `None` if the params are absent or `null`.
     pub params: Option<&'a str>,
 }
 
@@ -244,7 +244,7 @@ impl<'a> Notification<'a> {
 pub struct Response<'a> {
     /// The id of the request; `None` if the peer could not read it.
     pub id: Option<RequestId>,
-    /// The text of the result, or the error.
+    /// The JSON text of the result, or the error.
     pub outcome: Result<&'a str, ErrorObject>,
 }
 

@@ -16,7 +16,7 @@ pub struct RawJson {
 }
 
 impl RawJson {
-    /// Copies JSON text, without checking it again.
+    /// Copies JSON text. Does not check that the text is JSON.
     pub fn copy(text: &str) -> Self {
         Self {
             buffer: text.into(),
@@ -32,7 +32,7 @@ impl RawJson {
     /// Decodes the text.
     ///
     /// # Errors
-    /// The text does not fit `T`; the error has the JSON pointer of the first member that does not fit.
+    /// The text does not match `T`. The error has the JSON pointer of the first value that does not match.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, DecodeError> {
         crate::decode(self.as_str())
     }
@@ -56,16 +56,16 @@ impl fmt::Debug for RawJson {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum OwnedMessage {
-    /// A request and its params.
+    /// A request: its id, method and params.
     Request(RequestId, Box<str>, Option<RawJson>),
-    /// A notification and its params.
+    /// A notification: its method and params.
     Notification(Box<str>, Option<RawJson>),
-    /// A response and its result or error.
+    /// A response: the id of its request, and its result or error.
     Response(Option<RequestId>, Result<RawJson, ErrorObject>),
 }
 
 impl OwnedMessage {
-    /// Parses one message. The params and the result share `buffer` and copy none of its text.
+    /// Parses one message. The params and the result are slices of `buffer`, and copy no text.
     ///
     /// # Errors
     /// The errors of [`parse`], or the frame is a batch.

@@ -1,19 +1,19 @@
-//! Peer text in log and error messages.
+//! Text from peers in log and error messages.
 
 use std::fmt::{self, Write};
 
-/// Text of a peer, made safe for a log line or an error message; returned by [`quote`].
+/// Text from a peer that is safe for a log line or an error message. [`quote`] returns this type.
 #[derive(Debug, Clone, Copy)]
 pub struct Quoted<'a> {
     text: &'a str,
     max: usize,
 }
 
-/// Renders untrusted text of a peer for a log line or an error message.
+/// Makes untrusted text from a peer safe for a log line or an error message.
 ///
-/// Control characters and other characters that cannot be printed are escaped, so that the text
-/// stays on one line. Text of more than `max` characters is clipped, and `…` marks the clip.
-/// `{}` writes the text in quotation marks, `{:#}` without them.
+/// Control characters and other characters that cannot be printed are escaped, so that the text stays on one line. A text of more
+/// than `max` characters is clipped, and `…` marks where it was clipped. `{}` writes the text in quotation marks, and `{:#}`
+/// writes it without quotation marks.
 ///
 /// ```
 /// use mcp_jsonrpc::quote;

@@ -1,8 +1,8 @@
-//! The JSON scanner: checks the grammar strictly and counts containers and values.
+//! The JSON scanner. It checks the grammar strictly, and counts containers and values.
 
 use crate::{Limits, ParseError, ParseErrorKind, TreeSize, member_name};
 
-/// The start of the names that serde_json gives a special meaning.
+/// The beginning of the member names to which serde_json gives a special meaning.
 const RESERVED: &str = "$serde_json::private::";
 
 /// A cursor over JSON text.
@@ -19,7 +19,7 @@ pub(crate) struct Scanner<'a> {
     limits: Limits,
 }
 
-/// A scanned string: the text between the quotes, and whether it contains escapes.
+/// A scanned string: the text between its quotation marks, and whether it contains escapes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Text<'a> {
     pub(crate) raw: &'a str,
@@ -52,7 +52,7 @@ impl<'a> Scanner<'a> {
         self.text
     }
 
-    /// Returns the length of the whole text, and the counts of the part that was scanned so far.
+    /// Returns the length of the whole text, and the numbers of values that the scanner has counted so far.
     pub(crate) fn size(&self) -> TreeSize {
         TreeSize {
             bytes: self.bytes.len(),
@@ -63,7 +63,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Continues at `at`, inside a container of depth one.
+    /// Moves the cursor to `at`, which must be inside the outermost object or array.
     pub(crate) fn resume(&mut self, at: usize) {
         self.at = at;
         self.depth = 1;
@@ -96,7 +96,7 @@ impl<'a> Scanner<'a> {
         )
     }
 
-    /// Checks that only white space follows.
+    /// Checks that only white space follows the cursor.
     pub(crate) fn end(&mut self) -> Scan<()> {
         self.space();
         match self.peek() {
@@ -139,7 +139,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Leaves the container and skips its closing byte.
+    /// Leaves the array or object, and skips its closing byte.
     pub(crate) fn close(&mut self) {
         self.depth -= 1;
         self.at += 1;
@@ -185,7 +185,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Inside an object: returns the next key and moves to its value, or returns `None` at the end.
+    /// Within an object: returns the next key and moves the cursor to its value. Returns `None` at the end of the object.
     #[inline]
     pub(crate) fn member(&mut self, end: u8) -> Scan<Option<Text<'a>>> {
         if !self.separate(end)? {
@@ -218,13 +218,13 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Inside an array: moves to the next element, or returns `false` at the end.
+    /// Within an array: moves the cursor to the next element. Returns `false` at the end of the array.
     pub(crate) fn element(&mut self) -> Scan<bool> {
         self.separate(b']')
     }
 
-    /// Handles the comma before an item. No value ends with an opening bracket. If one is right before the cursor, the container
-    /// has just been entered, and no comma is expected.
+    /// Handles the comma before an item. If the byte before the cursor is an opening bracket, the container has just been
+    /// entered, and no comma is expected. This works because no value ends with an opening bracket.
     #[inline]
     fn separate(&mut self, end: u8) -> Scan<bool> {
         let opened = matches!(self.bytes.get(self.at.wrapping_sub(1)), Some(b'{' | b'['));
@@ -311,7 +311,7 @@ impl<'a> Scanner<'a> {
         Ok(Text { raw, escaped })
     }
 
-    /// Skips the rest of a string with its closing quote; returns whether it contains escapes.
+    /// Skips the rest of a string and its closing quote. Returns whether the rest contains escapes.
     #[inline(never)]
     fn skip_escaped(&mut self) -> Scan<bool> {
         let mut escaped = false;
@@ -331,7 +331,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Skips bytes without special meaning and returns the next byte.
+    /// Skips bytes that have no special meaning in a string, and returns the next byte.
     #[inline]
     fn skip_plain(&mut self) -> Option<u8> {
         self.at += plain_prefix(self.bytes.get(self.at..).unwrap_or_default());
@@ -391,8 +391,8 @@ pub(crate) fn plain_prefix(bytes: &[u8]) -> usize {
     }
 }
 
-/// [`plain_prefix`] for long text: in blocks of 32 bytes that compilers vectorize, then in chunks
-/// of eight, then byte by byte.
+/// Like [`plain_prefix`], for a long text. Checks blocks of 32 bytes with code that compilers vectorize, then chunks of eight
+/// bytes, then single bytes.
 #[inline(never)]
 fn long_plain_prefix(bytes: &[u8]) -> usize {
     let mut rest = bytes;
@@ -413,8 +413,8 @@ fn long_plain_prefix(bytes: &[u8]) -> usize {
     bytes.len() - rest.len() + rest.iter().take_while(plain).count()
 }
 
-/// Returns whether any byte is a quote, a backslash or a control character. Has no branches, so
-/// that compilers vectorize it.
+/// Returns whether a byte is a quote, a backslash or a control character. The code has no branches, so that compilers vectorize
+/// it.
 #[inline]
 fn has_special_byte(block: &[u8; 32]) -> bool {
     let mut any = 0;
@@ -424,8 +424,8 @@ fn has_special_byte(block: &[u8; 32]) -> bool {
     any != 0
 }
 
-/// Sets the high bit of each byte that is a quote, a backslash or a control character. The lowest set bit is correct; because of
-/// borrows, higher bits can be wrong.
+/// Returns a number in which the high bit is set for each byte that is a quote, a backslash or a control character. Only the
+/// lowest set bit is reliable, because borrows can set higher bits.
 #[inline]
 fn special_bytes(chunk: [u8; 8]) -> u64 {
     const ONES: u64 = u64::from_le_bytes([0x01; 8]);

@@ -1,4 +1,4 @@
-//! Repeated members of objects, which JSON parsers read differently.
+//! Repeated members of objects. Different JSON parsers read different values for such members.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -13,7 +13,7 @@ use crate::decode::explain;
 /// Checks that no object in the JSON text, at any depth, has a repeated member. Names are compared without their escapes.
 ///
 /// # Errors
-/// The text is not JSON, or has a repeated member; the error has the JSON pointer of its object.
+/// The text is not JSON, or an object has a repeated member. The error has the JSON pointer of the object.
 pub fn check_unique_members(text: &str) -> Result<(), DecodeError> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let checked = UniqueMembers.deserialize(&mut reader);
@@ -21,7 +21,7 @@ pub fn check_unique_members(text: &str) -> Result<(), DecodeError> {
     checked.map_err(|error| explain(text, &error))
 }
 
-/// Reads a JSON value and checks that no object in it has a repeated member.
+/// A deserializer seed that reads a JSON value and checks that no object in it has a repeated member.
 struct UniqueMembers;
 
 impl<'de> DeserializeSeed<'de> for UniqueMembers {
@@ -83,6 +83,6 @@ impl<'de> Visitor<'de> for UniqueMembers {
     }
 }
 
-/// The name of a member, without a copy if it has no escapes.
+/// The name of a member. A name without escapes is not copied.
 #[derive(PartialEq, Eq, Hash, Deserialize)]
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);

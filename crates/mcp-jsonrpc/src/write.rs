@@ -1,4 +1,4 @@
-//! Writing of envelopes into a buffer of the caller.
+//! Functions that write envelopes into a buffer.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{ErrorObject, RequestId, scan};
 
-/// Appends `{"jsonrpc":"2.0","id":…,"method":…,"params":…}`; `params` is JSON text.
+/// Appends `{"jsonrpc":"2.0","id":…,"method":…,"params":…}`. `params` is JSON text.
 pub fn write_request(out: &mut Vec<u8>, id: &RequestId, method: &str, params: Option<&[u8]>) {
     out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
     id.write(out);
@@ -17,22 +17,22 @@ pub fn write_request(out: &mut Vec<u8>, id: &RequestId, method: &str, params: Op
     close_with_params(out, params);
 }
 
-/// Appends `{"jsonrpc":"2.0","method":…,"params":…}`; `params` is JSON text.
+/// Appends `{"jsonrpc":"2.0","method":…,"params":…}`. `params` is JSON text.
 pub fn write_notification(out: &mut Vec<u8>, method: &str, params: Option<&[u8]>) {
     out.extend_from_slice(br#"{"jsonrpc":"2.0","method":"#);
     json(out, method);
     close_with_params(out, params);
 }
 
-/// Appends `{"jsonrpc":"2.0","id":…,"result":…}`; `result` writes the JSON text of the result.
+/// Appends `{"jsonrpc":"2.0","id":…,"result":…}`. The function `result` writes the JSON text of the result.
 pub fn write_result(out: &mut Vec<u8>, id: &RequestId, result: impl FnOnce(&mut Vec<u8>)) {
     write_result_start(out, id);
     result(out);
     out.push(b'}');
 }
 
-/// Appends `{"jsonrpc":"2.0","id":…,"result":`. The result object and the end of the envelope
-/// follow, for example as a [`ResultTail`].
+/// Appends `{"jsonrpc":"2.0","id":…,"result":`. The caller then appends the result object and the end of the envelope, for
+/// example as a [`ResultTail`].
 #[inline]
 pub fn write_result_start(out: &mut Vec<u8>, id: &RequestId) {
     out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
@@ -40,11 +40,11 @@ pub fn write_result_start(out: &mut Vec<u8>, id: &RequestId) {
     out.extend_from_slice(br#","result":"#);
 }
 
-/// The end of a response that many responses share: a result object without its opening brace,
-/// and the end of the envelope. Cloning shares the text.
+/// The common end of many responses: a result object without its opening brace, and the end of the envelope. Cloning shares the
+/// text.
 ///
 /// A response with this tail consists of the text from [`write_result_start`], an opening brace, optional members that each end
-/// with a comma, and the [bytes](AsRef::as_ref) of the tail. The bytes need not be copied.
+/// with a comma, and the [bytes](AsRef::as_ref) of the tail. The bytes of the tail need not be copied.
 #[derive(Clone)]
 pub struct ResultTail(Arc<str>);
 
@@ -80,7 +80,7 @@ impl fmt::Debug for ResultTail {
     }
 }
 
-/// Appends `{"jsonrpc":"2.0","id":…,"error":…}`, without an id if the id of the request could not be read.
+/// Appends `{"jsonrpc":"2.0","id":…,"error":…}`. Omits the id if the id of the request could not be read.
 pub fn write_error(out: &mut Vec<u8>, id: Option<&RequestId>, error: &ErrorObject) {
     out.extend_from_slice(br#"{"jsonrpc":"2.0""#);
     if let Some(id) = id {
@@ -110,15 +110,15 @@ fn close_with_params(out: &mut Vec<u8>, params: Option<&[u8]>) {
     out.push(b'}');
 }
 
-/// Returns the text of a JSON value on one line, as its `Display` prints it. Uses the same code as for all other JSON; `Display`
-/// would add two more copies of the serializer to the binary.
+/// Returns the JSON text of a value on one line. The result is the same as that of `Display`. This function shares its code with
+/// all other JSON output; `Display` would add two more copies of the serializer to the binary.
 pub fn text_of(value: &Value) -> String {
     // Serialization fails only for keys that are not strings, and a `Value` has none.
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// Appends a JSON string exactly as serde_json writes it, but scans eight bytes at a time. Most bytes that a server sends are
-/// text.
+/// Appends a JSON string. The result is exactly what serde_json writes, but this function scans eight bytes at a time. Speed
+/// matters here, because most bytes that a server sends are text.
 pub fn write_string(out: &mut Vec<u8>, text: &str) {
     out.reserve(text.len() + 2);
     out.push(b'"');
@@ -153,7 +153,7 @@ fn escape(out: &mut Vec<u8>, byte: u8) {
     out.extend_from_slice(&[b'\\', short]);
 }
 
-/// Appends a value whose serialization cannot fail; appends `null` if the serialization fails nevertheless.
+/// Appends a value whose serialization should never fail. Appends `null` if it fails.
 fn json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
     let start = out.len();
     if serde_json::to_writer(&mut *out, value).is_err() {

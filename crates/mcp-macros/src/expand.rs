@@ -1,4 +1,4 @@
-//! The expansion of the attributes.
+//! Generates the code for the attributes.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -42,8 +42,7 @@ pub(crate) fn attribute(kind: Kind, options: TokenStream, item: &TokenStream) ->
     quote!(#item #companion)
 }
 
-/// Returns the companion type with the name of the function; its method builds the item to
-/// register.
+/// Returns the code of a companion type that has the name of the function. A method of this type builds the item to register.
 fn companion(kind: Kind, function: &Function, made: Result<Expansion>) -> TokenStream {
     let ItemFn {
         sig, vis, attrs, ..
@@ -100,7 +99,7 @@ fn companion(kind: Kind, function: &Function, made: Result<Expansion>) -> TokenS
     }
 }
 
-/// The expression that builds an item, and its bounds on the state `__S`.
+/// The expression that builds an item, and the bounds that it requires of the state type `__S`.
 pub(crate) struct Expansion {
     pub(crate) body: TokenStream,
     pub(crate) bounds: Vec<TokenStream>,
@@ -186,7 +185,7 @@ fn setters(options: &Options, function: &Function) -> TokenStream {
     setters
 }
 
-/// Checks that each argument is a variable of the URI template.
+/// Checks that each argument of the function is a variable of the URI template.
 fn check_variables(uri: &LitStr, function: &Function) -> Result<()> {
     let known = text::variables(uri)?;
     for Argument { name, ident, .. } in function.arguments() {
@@ -202,7 +201,7 @@ fn check_variables(uri: &LitStr, function: &Function) -> Result<()> {
     Ok(())
 }
 
-/// Returns the struct that the arguments are decoded into.
+/// Returns the code of the struct into which the arguments are decoded.
 fn arguments(function: &Function) -> Result<TokenStream> {
     if function.arguments().next().is_none() {
         return Ok(TokenStream::new());
@@ -260,7 +259,7 @@ fn arguments(function: &Function) -> Result<TokenStream> {
     })
 }
 
-/// Returns the function that reads an argument from text with `FromStr`. Its errors name the argument.
+/// Returns the code of a function that reads an argument from text with `FromStr`. Errors of this function name the argument.
 fn parse_function(function: &Ident, name: &str, ty: &Type) -> TokenStream {
     let parsed = match is_option(ty) {
         true => quote!(parsed_option),
@@ -276,7 +275,7 @@ fn parse_function(function: &Ident, name: &str, ty: &Type) -> TokenStream {
     }
 }
 
-/// Returns the attributes of a field that `function` reads from text.
+/// Returns the serde attributes for a field that `function` reads from text.
 fn parse_attributes(function: &Ident, ty: &Type) -> TokenStream {
     let path = format!("{function}");
     match is_option(ty) {
@@ -295,7 +294,7 @@ fn is_option(ty: &Type) -> bool {
     !std::ptr::eq(inside_option(ty), ty)
 }
 
-/// Returns the default value of an argument; a string literal is converted with `into()`.
+/// Returns the default value of an argument. A string literal is converted with `into()`.
 fn default_value(value: &Expr) -> TokenStream {
     match value {
         Expr::Lit(ExprLit {
@@ -305,8 +304,8 @@ fn default_value(value: &Expr) -> TokenStream {
     }
 }
 
-/// Returns the closure to register and its type parameter. The type parameter is explicit, so that a compile error points at the
-/// type that does not fit, not at the closure.
+/// Returns the code of the closure to register, and of its type parameter. The type parameter is explicit, so that a compile
+/// error points at the wrong type and not at the closure.
 fn handler(function: &Function) -> (TokenStream, TokenStream) {
     let sig = &function.item.sig;
     let mut patterns = Vec::new();

@@ -1,10 +1,10 @@
-//! Expansions for programs that depend on `mcp-sdk` instead of `mcp-server`.
+//! Generates code for programs that depend on `mcp-sdk` instead of `mcp-server`.
 
 use proc_macro2::{Group, Ident, Literal, TokenStream, TokenTree};
 use quote::quote;
 
-/// Redirects all paths of an expansion from `::mcp_server` to the facade, including paths in string literals such as
-/// `#[serde(crate = "..")]`.
+/// Replaces `::mcp_server` with the path of the facade in all paths of the generated code, including paths in string literals
+/// such as `#[serde(crate = "..")]`.
 pub(crate) fn redirect(tokens: TokenStream) -> TokenStream {
     let mut out = TokenStream::new();
     let mut colons = 0;
@@ -29,7 +29,7 @@ pub(crate) fn redirect(tokens: TokenStream) -> TokenStream {
     out
 }
 
-/// Replaces the path in the text of an attribute such as `#[serde(crate = "..")]`.
+/// Replaces `::mcp_server` in a string literal of an attribute, such as `#[serde(crate = "..")]`.
 fn redirect_text(text: Literal) -> Literal {
     let shown = text.to_string();
     let path = shown.strip_prefix("\"::mcp_server::__private::");
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_path_of_an_expansion_is_redirected() {
+    fn every_path_in_expanded_code_is_redirected_to_the_facade() {
         let paths = quote! {
             #[serde(crate = "::mcp_server::__private::serde")]
             fn f(a: ::mcp_server::Args<u8>) -> ::std::vec::Vec<::mcp_server::Tool> {}

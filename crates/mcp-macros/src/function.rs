@@ -1,4 +1,4 @@
-//! The annotated function: its parameters and the checks of its signature.
+//! The annotated function: its parameters, and checks of its signature.
 
 use syn::ext::IdentExt;
 use syn::{
@@ -9,11 +9,11 @@ use syn::{
 use crate::options::{ArgOptions, Kind};
 use crate::text;
 
-/// Maximum number of parameters of a handler; all arguments together count as one.
+/// Maximum number of parameters of a handler. All arguments together count as one parameter.
 const PARAMETERS: usize = 8;
-/// The last path segments of extractor types that need no `#[extract]`.
+/// The names of extractor types that need no `#[extract]`. They are compared with the last segment of a path.
 const EXTRACTORS: [&str; 6] = ["Args", "Ask", "Auth", "Ctx", "Server", "State"];
-/// Types that cannot be read from text.
+/// The names of types that cannot be read from text.
 const NOT_TEXT: [&str; 7] = [
     "BTreeMap",
     "BTreeSet",
@@ -24,19 +24,19 @@ const NOT_TEXT: [&str; 7] = [
     "Vec",
 ];
 pub(crate) struct Function {
-    /// The function to emit, without the attributes that only the macro understands.
+    /// The function to emit, without the attributes that only this macro understands.
     pub(crate) item: ItemFn,
     pub(crate) container: Container,
     pub(crate) params: Vec<Param>,
     pub(crate) is_async: bool,
 }
 
-/// The place of the annotated function.
+/// Where the annotated function is defined.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Container {
     /// In a module or another function.
     Module,
-    /// In an `impl` block with `#[tools]`, `#[prompts]` or `#[resources]`.
+    /// In an `impl` block that has `#[tools]`, `#[prompts]` or `#[resources]`.
     Impl,
 }
 
@@ -47,17 +47,17 @@ pub(crate) enum Param {
 
 pub(crate) struct Argument {
     pub(crate) ident: Ident,
-    /// The name in the protocol.
+    /// The name of the argument in the protocol.
     pub(crate) name: String,
     pub(crate) ty: Type,
-    /// Doc comments, and the attributes of serde and schemars.
+    /// The doc comments, and the attributes of serde and schemars.
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) options: ArgOptions,
 }
 
 impl Function {
-    /// Reads the parameters and checks the signature. Returns the function even if there are
-    /// errors: emitting it avoids further compile errors.
+    /// Reads the parameters and checks the signature. Returns the function even if there are errors. If the macro emits the
+    /// function, there are no further compile errors about it.
     pub(crate) fn parse(kind: Kind, container: Container, mut item: ItemFn) -> (Self, Result<()>) {
         let mut problems = Errors(shape(kind, container, &item).err());
         let mut params = Vec::new();
@@ -89,7 +89,7 @@ impl Function {
         })
     }
 
-    /// Checks the combination of parameters.
+    /// Checks that the parameters can be combined.
     fn check_together(&self) -> Result<()> {
         let extractors = self.params.iter().filter_map(|param| match param {
             Param::Extractor(ty) => Some(&**ty),
@@ -293,7 +293,7 @@ fn check_type(kind: Kind, ty: &Type) -> Result<()> {
     }
 }
 
-/// Returns the type without parentheses and without the invisible group around a `$t:ty` of a macro.
+/// Returns the type without parentheses, and without the invisible group that the macro fragment `$t:ty` adds.
 fn ungrouped(ty: &Type) -> &Type {
     match ty {
         Type::Group(group) => ungrouped(&group.elem),
@@ -336,7 +336,7 @@ fn parameter(ty: &Type) -> Option<&Type> {
     }
 }
 
-/// Returns whether the return type is `impl Future`, or a boxed future as `async_trait` writes it.
+/// Returns whether the return type is `impl Future`, or a boxed future such as `async_trait` generates.
 fn returns_future(output: &ReturnType) -> bool {
     let ReturnType::Type(_, ty) = output else {
         return false;

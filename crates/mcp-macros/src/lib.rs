@@ -55,8 +55,8 @@ use crate::options::Kind;
 ///
 /// # Parameters
 ///
-/// A parameter is an argument of the tool. Its type implements `Deserialize` and `JsonSchema`; an `Option<T>` is optional. Its
-/// doc comment is the description that the model reads.
+/// Each parameter is an argument of the tool. The parameter's type implements `Deserialize` and `JsonSchema`. A parameter of type
+/// `Option<T>` is an optional argument. The doc comment of the parameter is the description that the model reads.
 ///
 /// | Attribute | Meaning |
 /// | --- | --- |
@@ -67,8 +67,8 @@ use crate::options::Kind;
 /// | `#[extract]` | not an argument: a type that implements `FromCall` |
 ///
 /// `Ctx`, `State<T>`, `Args<T>`, `Ask<T>`, `Server<S>` and `Auth` are extractors without `#[extract]`. All other extractors need
-/// it, also `Option<Ask<T>>` and `Result<Ask<T>, HandlerError>`. A function has at most eight parameters; all arguments together
-/// count as one.
+/// `#[extract]`, including `Option<Ask<T>>` and `Result<Ask<T>, HandlerError>`. A function has at most eight parameters. All
+/// arguments together count as one parameter.
 ///
 /// # Options
 ///
@@ -113,11 +113,10 @@ pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
 /// # let _ = server;
 /// ```
 ///
-/// The attribute adds the method `tools(self) -> Vec<Tool<S>>` to the type. A second `impl` block needs another name for it:
-/// `#[tools(name = more_tools)]`. Methods can have `#[cfg]`. The value is shared by concurrent calls: the type must be `Send`, `Sync`
-/// and `'static`, and each method with `#[tool]` takes `&self`. Its other parameters, its return
-/// type and the options of the attribute are those of [`macro@tool`]. Methods without `#[tool]` do
-/// not change. `#[tool]` on a method needs no import.
+/// The attribute adds the method `tools(self) -> Vec<Tool<S>>` to the type. A second `impl` block needs another name for this
+/// method: `#[tools(name = more_tools)]`. Methods can have `#[cfg]`. Concurrent calls share the value, so the type must be
+/// `Send`, `Sync` and `'static`, and each method with `#[tool]` takes `&self`. For the other parameters, the return type and the
+/// options, the rules of [`macro@tool`] apply. Methods without `#[tool]` are not changed. `#[tool]` on a method needs no import.
 #[proc_macro_attribute]
 pub fn tools(options: TokenStream, item: TokenStream) -> TokenStream {
     methods::attribute(Kind::Tool, &options.into(), &item.into()).into()
@@ -157,7 +156,8 @@ pub fn tools(options: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 ///
 /// The attribute adds the method `prompts(self) -> Vec<Prompt<S>>` to the type. A type with tools and prompts has one `impl`
-/// block for each; if both change the same data, put the data into an `Arc`, which clones share.
+/// block for the tools and one for the prompts. If both change the same data, put the data into an `Arc`, which all clones of the
+/// value share.
 #[proc_macro_attribute]
 pub fn prompts(options: TokenStream, item: TokenStream) -> TokenStream {
     methods::attribute(Kind::Prompt, &options.into(), &item.into()).into()
@@ -216,10 +216,10 @@ pub fn resources(options: TokenStream, item: TokenStream) -> TokenStream {
 /// # let _ = server;
 /// ```
 ///
-/// Parameters are those of [`macro@tool`], but their types are read from text. The types can be `String`, numbers, other types
-/// with the schema of a number, and fieldless enums. A parameter of another type that implements `FromStr` needs `#[arg(parse)]`.
-/// All of these can be in an `Option`. `#[arg(complete = function)]` sets the completer of an argument. Options are `name`,
-/// `title`, `description`, `icon` and `meta`.
+/// The rules for the parameters of [`macro@tool`] apply, but arguments are read from text. Their types can be `String`, numbers,
+/// other types with the schema of a number, and fieldless enums. A parameter of another type that implements `FromStr` needs
+/// `#[arg(parse)]`. Each of these types can be inside an `Option`. `#[arg(complete = function)]` sets the completer of an
+/// argument. Options are `name`, `title`, `description`, `icon` and `meta`.
 #[proc_macro_attribute]
 pub fn prompt(options: TokenStream, item: TokenStream) -> TokenStream {
     expand::attribute(Kind::Prompt, options.into(), &item.into()).into()
@@ -246,9 +246,10 @@ pub fn prompt(options: TokenStream, item: TokenStream) -> TokenStream {
 /// # let _ = server;
 /// ```
 ///
-/// Each parameter that is not an extractor is the variable of the URI template (RFC 6570) with its name. The types are read from
-/// text like those of [`macro@prompt`]; a variable that may be absent has the type `Option<T>`. `#[arg(complete = function)]`
-/// sets the completer of a variable. Options are the URI first, then `name`, `title`, `description`, `mime`, `icon` and `meta`.
+/// Each parameter that is not an extractor receives the variable of the URI template (RFC 6570) that has the parameter's name.
+/// Parameters are read from text as for [`macro@prompt`]. A variable that may be absent needs a parameter of type `Option<T>`.
+/// `#[arg(complete = function)]` sets the completer of a variable. The first option is the URI. The other options are `name`,
+/// `title`, `description`, `mime`, `icon` and `meta`.
 #[proc_macro_attribute]
 pub fn resource(options: TokenStream, item: TokenStream) -> TokenStream {
     expand::attribute(Kind::Resource, options.into(), &item.into()).into()

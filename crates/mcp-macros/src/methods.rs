@@ -1,5 +1,5 @@
-//! `#[tools]`, `#[prompts]` and `#[resources]` on an `impl` block: its methods with `#[tool]`, `#[prompt]` or `#[resource]`
-//! become items of the server.
+//! Expands `#[tools]`, `#[prompts]` and `#[resources]` on an `impl` block. The methods with `#[tool]`, `#[prompt]` or
+//! `#[resource]` become items of the server.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -41,7 +41,7 @@ fn check(kind: Kind, block: &ItemImpl) -> Result<()> {
     Ok(())
 }
 
-/// Returns the name of the generated method: `tools`, `prompts` or `resources`, or the name in `name = ..`.
+/// Returns the name of the generated method: the name in `name = ..`, or otherwise `tools`, `prompts` or `resources`.
 fn name(kind: Kind, options: &TokenStream) -> Result<Ident> {
     if options.is_empty() {
         return Ok(format_ident!("{}s", kind.name()));
@@ -64,8 +64,8 @@ fn name(kind: Kind, options: &TokenStream) -> Result<Ident> {
     })
 }
 
-/// Returns an `impl` block with the method `name`, which builds the items of a value. Removes the
-/// attribute from the methods of `block`.
+/// Returns the code of an `impl` block with the method `name`, which builds the items from a value. Removes `#[tool]`,
+/// `#[prompt]` or `#[resource]` from the methods of `block`.
 fn items(kind: Kind, name: &Ident, block: &mut ItemImpl) -> Result<TokenStream> {
     let (mut bodies, mut bounds) = (Vec::new(), Vec::new());
     let mut mistakes: Option<Error> = None;
@@ -112,7 +112,7 @@ fn items(kind: Kind, name: &Ident, block: &mut ItemImpl) -> Result<TokenStream> 
     Ok(method_of(kind, name, block, &bodies, &bounds))
 }
 
-/// Returns an `impl` block with the method that runs `bodies`.
+/// Returns the code of an `impl` block with a method that runs `bodies`.
 fn method_of(
     kind: Kind,
     name: &Ident,

@@ -22,7 +22,7 @@ impl Kind {
         }
     }
 
-    /// Returns the type in `mcp_server` that the attribute builds.
+    /// Returns the type of `mcp_server` that the attribute builds.
     pub(crate) fn product(self) -> Ident {
         let name = match self {
             Self::Tool => "Tool",
@@ -63,9 +63,9 @@ pub(crate) struct Options {
     pub(crate) description: Option<Expr>,
     pub(crate) icon: Option<Expr>,
     pub(crate) blocking: Option<Span>,
-    /// Builder methods without a value.
+    /// Names of builder methods that are called without a value.
     pub(crate) flags: Vec<Ident>,
-    /// Builder methods that take the value unchanged.
+    /// Names of builder methods, each with the value that it is called with.
     pub(crate) setters: Vec<(Ident, TokenStream)>,
 }
 

@@ -1,4 +1,4 @@
-//! Texts that describe an item: its doc comments, and its URI template (RFC 6570) with the variables.
+//! Texts that describe an item: its doc comments, and its URI template (RFC 6570).
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens as _, quote};
@@ -6,7 +6,7 @@ use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Meta, Result};
 
 use crate::options::fail;
 
-/// Returns the text of the doc comments as an expression, or `None` without doc comments.
+/// Returns an expression for the text of the doc comments. Returns `None` if there are no doc comments.
 pub(crate) fn description(attributes: &[Attribute]) -> Option<TokenStream> {
     let docs: Vec<&Expr> = attributes.iter().filter_map(doc).collect();
     let lines: Option<Vec<String>> = docs.iter().map(|doc| literal(doc)).collect();
@@ -32,7 +32,7 @@ fn doc(attribute: &Attribute) -> Option<&Expr> {
     }
 }
 
-/// Returns the text of a literal: of a line comment or of a block comment.
+/// Returns the text in the literal of a doc comment. The comment may be a line comment or a block comment.
 fn literal(doc: &Expr) -> Option<String> {
     match doc {
         Expr::Group(group) => literal(&group.expr),
@@ -44,7 +44,7 @@ fn literal(doc: &Expr) -> Option<String> {
     }
 }
 
-/// Removes the space after the slashes of a line comment, and the stars at the left of a block comment.
+/// Removes the space at the start of a line comment. Removes the stars at the left of a block comment.
 fn lines(text: &str) -> String {
     let is_starred = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('*');
     let has_stars = text.contains('\n') && text.lines().skip(1).all(is_starred);
@@ -73,7 +73,7 @@ pub(crate) fn without_stars(mut attribute: Attribute) -> Attribute {
     attribute
 }
 
-/// Returns the names of the variables. All other checks of the template happen when the resource is
+/// Returns the names of the variables in the URI template. Does no other checks of the template: they run when the resource is
 /// registered.
 pub(crate) fn variables(uri: &LitStr) -> Result<Vec<String>> {
     let text = uri.value();

@@ -6,7 +6,7 @@ use std::process::Command;
 const COMPILER: &str = "rustc 1.95.";
 
 #[test]
-fn mistakes_are_explained() {
+fn compile_errors_explain_mistakes_in_attributes() {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let version = Command::new(rustc).arg("--version").output().unwrap();
     let version = String::from_utf8_lossy(&version.stdout).into_owned();

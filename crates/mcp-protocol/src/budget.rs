@@ -1,4 +1,4 @@
-//! Limits on bytes that several owners share.
+//! Memory limits that several owners share.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,15 +10,15 @@ use serde::Serialize;
 use crate::Owner;
 use crate::sync::lock;
 
-/// A limit on bytes in memory that several owners share, for example all sessions of a server. One owner can
-/// use half of it.
+/// A limit in bytes on the memory that several owners use together, for example all sessions of a server. One owner can use at
+/// most half of the limit.
 ///
 /// Cloning returns another handle to the same budget.
 #[derive(Clone)]
 pub struct Budget(Arc<State>);
 
 struct State {
-    /// The name of the bytes, for errors.
+    /// What the memory is used for, for error messages.
     name: &'static str,
     limit: usize,
     usage: Mutex<Usage>,
@@ -27,12 +27,12 @@ struct State {
 #[derive(Default)]
 struct Usage {
     total: usize,
-    /// The bytes in use by each known owner.
+    /// The number of bytes that each known owner uses.
     owners: HashMap<Owner, usize>,
 }
 
 impl Budget {
-    /// Creates a budget of `limit` bytes. `name` describes the bytes in errors.
+    /// Creates a budget of `limit` bytes. `name` says what the memory is used for, in error messages.
     pub fn new(name: &'static str, limit: usize) -> Self {
         Self(Arc::new(State {
             name,
@@ -44,7 +44,7 @@ impl Budget {
     /// Takes bytes from the budget until the permit is dropped.
     ///
     /// # Errors
-    /// Fewer bytes are left, or the owner would use more than half of the limit.
+    /// The budget has fewer bytes left, or the owner would use more than half of the limit.
     pub fn acquire(&self, owner: &Owner, bytes: usize) -> Result<BudgetPermit, OverBudget> {
         let mut permit = BudgetPermit {
             budget: self.clone(),
@@ -76,7 +76,7 @@ pub struct BudgetPermit {
 }
 
 impl BudgetPermit {
-    /// Takes more bytes.
+    /// Takes `bytes` more bytes from the budget.
     ///
     /// # Errors
     /// The same as for [`Budget::acquire`]; the permit is then unchanged.
@@ -123,14 +123,14 @@ impl Drop for BudgetPermit {
     }
 }
 
-/// Error of [`Budget::acquire`]: fewer bytes are left.
+/// The error of [`Budget::acquire`]: the budget has fewer bytes left than requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OverBudget {
     name: &'static str,
     limit: usize,
     bytes: usize,
-    /// Whether the owner would exceed its half of the limit.
+    /// Whether the budget has enough bytes, but the owner would use more than half of the limit.
     is_share: bool,
 }
 
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn one_owner_uses_half() {
+    fn one_owner_can_take_at_most_half_of_a_budget() {
         let budget = Budget::new("names", 10);
         let (one, two) = (owner([10, 0, 0, 1]), owner([10, 0, 0, 2]));
         let mut first = budget.acquire(&one, 3).unwrap();

@@ -1,8 +1,8 @@
 //! Down-conversion of values for older revisions: unknown members are removed, replaced, or
 //! rejected.
 //!
-//! Descriptive members are removed silently. A value whose meaning would be lost is an error. Each function does nothing for the
-//! newest revision. Received values are not converted; their unknown members are ignored.
+//! Descriptive members are removed silently. If the meaning of a value would be lost, the conversion fails. Each function does
+//! nothing for the newest revision. Received values are not converted; unknown members in them are ignored.
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject};
 use mcp_types::v2026_07_28::TASKS_EXTENSION;
@@ -19,8 +19,8 @@ use serde_json::Value;
 use crate::Rules;
 use crate::gate::{Unsupported, known};
 
-/// Returns whether listed objects and content must be converted for this revision. If not, only the
-/// results of `initialize` and capabilities are converted.
+/// Returns whether listed objects and content must be converted for this revision. If `false`, only capabilities and the result
+/// of `initialize` are converted.
 pub fn changes_content(rules: &Rules) -> bool {
     !rules.icons
 }
@@ -304,7 +304,7 @@ pub(crate) fn sampling_content(
     }
 }
 
-/// Replaces an array of one block by the block; longer arrays do not exist before 2025-11-25.
+/// Replaces an array with one block by this block. Fails for a longer array, which does not exist before 2025-11-25.
 fn single(
     content: &mut OneOrMany<SamplingMessageContentBlock>,
     rules: &'static Rules,

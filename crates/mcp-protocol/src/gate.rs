@@ -12,7 +12,7 @@ use mcp_types::{ClientCapabilities, ServerCapabilities, method};
 
 use crate::{Revision, Rules};
 
-/// Error for a message that the capabilities or the revision of the peer do not allow.
+/// The error for a message that the peer's capabilities or the negotiated revision do not allow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unsupported {
@@ -61,7 +61,7 @@ pub(crate) fn declared(declared: bool, name: &'static str) -> Result<(), Unsuppo
     Err(Unsupported::Capability(name))
 }
 
-/// Returns whether the revision has the method, as a request to the server.
+/// Returns whether a client can send the method as a request to a server in this revision.
 pub(crate) fn server_handles(method: &str, rules: &Rules) -> bool {
     match method {
         method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE | method::LOGGING_SET_LEVEL => {
@@ -106,16 +106,16 @@ pub(crate) fn not_handled(method: &str, revision: Revision) -> ErrorObject {
     ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, text)
 }
 
-/// Returns whether the protocol has a method or notification with this name, in any revision or direction. Case is ignored, so
-/// that a custom name cannot differ from a name of the protocol only in case.
+/// Returns whether the protocol has a method or notification with this name, in any revision or direction. Ignores the letter
+/// case, because a custom name must not differ from a protocol name only in letter case.
 pub fn is_core_method(name: &str) -> bool {
     CORE_METHODS
         .iter()
         .any(|core| core.eq_ignore_ascii_case(name))
 }
 
-/// Returns the name of a method or notification of the protocol as a constant; `None` for other
-/// names, and for names in another letter case.
+/// Returns the constant for the name of a protocol method or notification. Returns `None` for other names, and for names in
+/// another letter case.
 pub fn core_method(name: &str) -> Option<&'static str> {
     CORE_METHODS.into_iter().find(|core| *core == name)
 }
@@ -171,8 +171,8 @@ pub fn server_offers(
     Offers::of(capabilities).serve(method, rules)
 }
 
-/// The declared capabilities of a server in two bytes, because a server may have many sessions and stores the capabilities for
-/// each.
+/// The declared capabilities of a server, packed into two bytes. A server may have many sessions, and each session stores the
+/// capabilities.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Offers(u16);
 
@@ -251,7 +251,7 @@ impl Offers {
         self.has(Self::LOGGING)
     }
 
-    /// Returns whether this list-changed notification was declared.
+    /// Returns whether the server declared that it sends this list-changed notification.
     pub(crate) fn announce(self, method: &str) -> bool {
         self.has(match method {
             method::NOTIFICATIONS_TOOLS_LIST_CHANGED => Self::TOOLS_CHANGED,
@@ -299,7 +299,8 @@ impl Offers {
 /// Checks that a client with these capabilities answers the method.
 ///
 /// # Errors
-/// The capability or the feature is missing; the error contains the name.
+/// The client did not declare the capability, or the revision does not have the feature. The error contains the name of the
+/// capability or feature.
 pub fn client_offers(
     method: &str,
     capabilities: &ClientCapabilities,

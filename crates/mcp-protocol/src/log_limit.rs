@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::lock;
 
-/// Maximum number of messages in an [`INTERVAL`]; further messages are only counted.
+/// Maximum number of messages that are logged in each [`INTERVAL`]. Further messages are only counted.
 const MAX_PER_INTERVAL: u32 = 20;
 const INTERVAL: Duration = Duration::from_secs(1);
 
@@ -14,7 +14,8 @@ const INTERVAL: Duration = Duration::from_secs(1);
 pub struct LogLimit(Mutex<Interval>);
 
 impl LogLimit {
-    /// Returns the number of messages that were omitted before this message; `None` if this message must be omitted, too.
+    /// Returns the number of messages that were omitted since the last logged message. Returns `None` if this message must be
+    /// omitted as well.
     pub fn admit(&self, now: Instant) -> Option<u64> {
         lock(&self.0).admit(now)
     }
@@ -28,7 +29,8 @@ struct Interval {
 }
 
 impl Interval {
-    /// Returns the number of omitted messages before this message, if this message is logged.
+    /// Returns the number of messages that were omitted since the last logged message. Returns `None` if this message must be
+    /// omitted as well.
     fn admit(&mut self, now: Instant) -> Option<u64> {
         if self.start.is_none_or(|start| now >= start + INTERVAL) {
             (self.start, self.logged) = (Some(now), 0);

@@ -35,7 +35,7 @@ impl Revision {
     /// The newest revision.
     pub const LATEST: Self = Self::V2026_07_28;
 
-    /// The session-based revisions, which open with `initialize`, oldest first.
+    /// The session-based revisions, oldest first. A session of these revisions begins with `initialize`.
     pub const WITH_SESSIONS: [Self; 4] = [
         Self::V2024_11_05,
         Self::V2025_03_26,
@@ -51,7 +51,7 @@ impl Revision {
     /// Specification: transports, protocol version header.
     pub const ASSUMED: Self = Self::V2025_03_26;
 
-    /// Returns the string on the wire.
+    /// Returns the name of the revision, as it is written in messages.
     pub fn as_str(self) -> &'static str {
         self.rules().name
     }
@@ -123,42 +123,41 @@ impl std::error::Error for UnknownRevision {}
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rules {
-    /// The string on the wire.
+    /// The name of the revision, as it is written in messages.
     pub name: &'static str,
-    /// Each request has its revision, the client and its capabilities in `_meta`; there is no
-    /// `initialize`, no session and no request from the server. Results have a type, and lists have
-    /// cache hints.
+    /// The revision is stateless. Each request has its revision, the client and its capabilities in `_meta`. There is no
+    /// `initialize`, no session and no request from the server. Results have a type, and lists have cache hints.
     pub stateless: bool,
     /// The revision has batches, which must be accepted.
     pub batches: bool,
     /// An error response on a stream may omit the id.
     pub error_without_id: bool,
-    /// Over HTTP, a server may close a stream early and let the client resume it. For this, the first event has an id and no
-    /// data, and `retry` sets the delay.
+    /// Over HTTP, a server may close a stream early, and the client then resumes it. The first event of such a stream has an id
+    /// and no data, and `retry` sets the delay.
     pub polling: bool,
     /// The capability `completions` exists.
     pub completions_capability: bool,
-    /// Tool annotations, `audio` blocks, progress messages.
+    /// The revision has tool annotations, `audio` blocks and messages in progress notifications.
     pub annotations_and_audio: bool,
-    /// `title` in lists, `_meta` on items and blocks, `lastModified`.
+    /// The revision has `title` in lists, `_meta` on items and blocks, and `lastModified`.
     pub titles_and_meta: bool,
-    /// `outputSchema`, `structuredContent`, `resource_link` blocks.
+    /// The revision has `outputSchema`, `structuredContent` and `resource_link` blocks.
     pub structured_output: bool,
-    /// `elicitation/create` in form mode.
+    /// The revision has `elicitation/create` in form mode.
     pub elicitation: bool,
-    /// Elicitation modes: `mode` member, URL mode, -32042, completion notification.
+    /// The revision has elicitation modes: the member `mode`, URL mode, the code -32042 and the completion notification.
     pub elicitation_modes: bool,
-    /// Elicitation with titled and multi-select choices and defaults of every kind.
+    /// The revision has forms with titled choices, multiple choices, and defaults of every kind.
     pub rich_forms: bool,
     /// Completion requests have the member `context`.
     pub completion_context: bool,
-    /// `icons`, and `description` and `websiteUrl` of an implementation.
+    /// The revision has `icons`, and `description` and `websiteUrl` of an implementation.
     pub icons: bool,
-    /// Sampling with tools, content arrays, `_meta` on sampling messages.
+    /// The revision has sampling with tools, arrays of content, and `_meta` on sampling messages.
     pub sampling_tools: bool,
-    /// Tasks: `execution`, capability `tasks`, `tasks/*`.
+    /// The revision has tasks: `execution`, the capability `tasks`, and `tasks/*`.
     pub tasks: bool,
-    /// Structured content may be any JSON value, an output schema any schema.
+    /// Structured content may be any JSON value, and an output schema may be any schema.
     pub any_structured: bool,
     /// A missing resource has a separate error code.
     pub resource_error_code: bool,

@@ -1,8 +1,8 @@
-//! Token buckets. The clock is an argument.
+//! Token buckets for rate limits. Functions receive the current time as an argument.
 
 use std::time::{Duration, Instant};
 
-/// A rate: a number of tokens that can be taken at once, and a number that is added per second.
+/// A rate limit: the number of tokens that can be taken at once, and the number of tokens that are added per second.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_structs, reason = "internal to the SDK")]
 pub struct Rate {
@@ -13,7 +13,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// Creates a rate of `tokens` in each `period`. All of them can be taken at once.
+    /// Creates a rate of `tokens` per `period`. All tokens of a period can be taken at once.
     pub fn per(period: Duration, tokens: u32) -> Self {
         let burst = f64::from(tokens);
         Self {
@@ -23,7 +23,7 @@ impl Rate {
     }
 }
 
-/// A bucket of tokens, full at the beginning. It refills at the rate that each call passes.
+/// A bucket of tokens, which is full at the beginning. Each call says at which rate the bucket refills.
 #[derive(Debug, Default)]
 pub struct TokenBucket {
     /// The time at which tokens were last taken, and the number of tokens that were left.
@@ -31,14 +31,13 @@ pub struct TokenBucket {
     is_exhausted: bool,
 }
 
-/// A bucket has fewer tokens than requested.
+/// The error for a bucket that has fewer tokens than requested.
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TooFewTokens {
     /// The time until the bucket has enough tokens.
     pub wait: Duration,
-    /// Whether the previous request received its tokens. This shows the first refusal of a flood, so that the flood is reported
-    /// once.
+    /// Whether the previous request received its tokens. The caller can use this to report only the first refusal of a series.
     pub is_first: bool,
 }
 
@@ -46,7 +45,7 @@ impl TokenBucket {
     /// Takes tokens.
     ///
     /// # Errors
-    /// The bucket has fewer tokens.
+    /// The bucket has fewer tokens than requested.
     pub fn take(&mut self, tokens: f64, rate: Rate, now: Instant) -> Result<(), TooFewTokens> {
         let at = self.taken.map_or(now, |(at, _)| at.max(now));
         let left = self.left(rate, now);
@@ -63,7 +62,7 @@ impl TokenBucket {
         })
     }
 
-    /// Returns whether no token is missing.
+    /// Returns whether the bucket is full.
     pub fn is_full(&self, rate: Rate, now: Instant) -> bool {
         self.left(rate, now) >= rate.burst
     }
@@ -81,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_burst_is_granted_and_then_the_steady_rate() {
+    fn a_token_bucket_grants_a_burst_and_then_the_steady_rate() {
         let rate = Rate {
             burst: 3.0,
             per_second: 2.0,

@@ -1,7 +1,7 @@
-//! Tolerance for peers that deviate from the specification where that is harmless.
+//! Tolerance for harmless deviations of the peer from the specification.
 //!
-//! Sent messages always follow the specification. Received messages are checked strictly where laxness would be unsafe: ids,
-//! sizes, headers against the body, authorization. Everything else is listed in [`Deviation`].
+//! Sent messages always follow the specification. Received messages are checked strictly where tolerance would be unsafe: ids,
+//! sizes, headers that echo the body, authorization. [`Deviation`] lists everything that is tolerated.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -16,17 +16,17 @@ use serde_json::{Value, json};
 
 use crate::sync::lock;
 
-/// Maximum number of characters of the text about a deviation.
+/// Maximum length of the text about a deviation, in characters.
 const MAX_DETAIL: usize = 512;
 
-/// The members that only describe an item or an implementation. A member that does not match its schema is left out.
+/// The members that only describe an item or an implementation. If such a member does not match its schema, it can be left out.
 pub const DECORATIONS: [&str; 5] = ["icons", "annotations", "title", "websiteUrl", "description"];
 
 /// Whether harmless deviations of the peer from the specification are tolerated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Strictness {
-    /// Harmless deviations are tolerated, counted, and logged once. The default.
+    /// Harmless deviations are tolerated and counted. The first deviation of each kind is logged. This is the default.
     #[default]
     Tolerant,
     /// Every deviation is an error. For test suites.
@@ -39,16 +39,16 @@ pub enum Strictness {
 pub enum Deviation {
     /// A client sent a request after `initialize` without `notifications/initialized`.
     MissingInitialized,
-    /// A client sent an argument to a tool without arguments; the argument is ignored.
+    /// A client sent an argument to a tool that has no parameters. The argument is ignored.
     UnexpectedArgument,
-    /// A client answered a form with `null` for a field; the field counts as missing.
+    /// A client answered a form with `null` for a field. The field is treated as missing.
     NullFormField,
-    /// A client answered a form with a field that is not in the form; this field is ignored.
+    /// A client answered a form with a field that is not in the form. This field is ignored.
     ExtraFormField,
-    /// A server sent an element of a list that cannot be decoded; this element is left out.
+    /// A server sent a list element that cannot be decoded. This element is left out.
     MalformedElement,
-    /// A peer sent a descriptive member that cannot be decoded, such as an icon or the version in its description; the member is
-    /// left out. A capability that is not an object counts as declared without settings.
+    /// A peer sent a descriptive member that cannot be decoded, such as an icon or the version of its software. The member is
+    /// left out. A capability that is not an object is treated as declared without settings.
     MalformedDecoration,
     /// A server sent a tool result without `content`; the content is empty.
     MissingContent,
@@ -56,25 +56,25 @@ pub enum Deviation {
     UnknownRevision,
     /// A server ended a list with an empty cursor.
     EmptyCursor,
-    /// A server repeated the cursor of a list; the list ends before the repeated page.
+    /// A server sent a list cursor that it had sent before. The list ends before the repeated page.
     RepeatedCursor,
-    /// A server declares resources, and does not know `resources/templates/list`; the list is empty.
+    /// A server declares resources but does not know `resources/templates/list`. The list is treated as empty.
     UnknownTemplates,
-    /// A server sent the number of a request as text in its response, such as `"7"` for 7.
+    /// A server returned the numeric id of a request as text, for example `"7"` instead of 7.
     TextId,
-    /// A server sent a response with text that is not Unicode: bytes that are not UTF-8, or an escape
-    /// of half a surrogate pair. Each is replaced by U+FFFD.
+    /// A server sent a response with text that is not Unicode: bytes that are not UTF-8, or an escape of half a surrogate pair.
+    /// Each such byte or escape is replaced with U+FFFD.
     InvalidText,
-    /// A server sent the result of a call with a descriptive member that cannot be decoded, such as the name of a link. The
-    /// member is read in the only possible way, or left out.
+    /// A server sent the result of a call with a descriptive member that cannot be decoded, such as the name of a link. If the
+    /// meaning of the member is unambiguous, the member is repaired. Otherwise it is left out.
     MalformedContent,
     /// A server sent the cursor of a list as a number.
     NumericCursor,
     /// A client sent `[]` for an empty object, as PHP does.
     EmptyArray,
-    /// A client requested log messages of a level that does not exist; none are sent.
+    /// A client requested log messages of a level that does not exist. The client receives no log messages.
     UnknownLogLevel,
-    /// A server sent a form whose fields describe their type in another way than by `type`, such as a union with `null`.
+    /// A server sent a form in which a field does not describe its type with `type`, but for example with a union with `null`.
     MalformedForm,
 }
 
@@ -87,7 +87,7 @@ impl Deviation {
 pub struct Tolerance {
     strictness: Strictness,
     counts: [AtomicU64; Deviation::COUNT],
-    /// The detail of the first deviation of each kind.
+    /// A text about the first deviation of each kind.
     details: Mutex<HashMap<Deviation, String>>,
 }
 
@@ -110,7 +110,7 @@ impl Tolerance {
         self.counts[deviation as usize].load(Ordering::Relaxed)
     }
 
-    /// Returns the kinds of deviations that were tolerated, each with a text about the first deviation.
+    /// Returns the kinds of deviations that were tolerated. Each kind has a text about its first deviation.
     pub fn details(&self) -> Vec<(Deviation, String)> {
         let details = lock(&self.details);
         details
@@ -135,14 +135,14 @@ impl Tolerance {
     }
 }
 
-/// Removes the descriptive members.
+/// Removes the descriptive members that [`DECORATIONS`] lists.
 pub fn undecorate(value: &mut Value) {
     if let Value::Object(members) = value {
         members.retain(|name, _| !DECORATIONS.contains(&&**name));
     }
 }
 
-/// Repairs the description of a peer, which is only shown to users.
+/// Repairs the name, version and other information about a peer, which is only shown to users.
 pub fn repair_implementation(info: &mut Value) {
     if Implementation::deserialize(&*info).is_ok() {
         return;
@@ -157,8 +157,8 @@ pub fn repair_implementation(info: &mut Value) {
     info["version"] = version.into();
 }
 
-/// Repairs the capabilities of a peer. A capability of another type counts as declared without settings, unless it is `false` or
-/// `null`.
+/// Repairs the capabilities of a peer. A capability with an invalid type is treated as declared without settings, unless it is
+/// `false` or `null`.
 pub fn repair_capabilities<T: DeserializeOwned>(capabilities: &mut Value) {
     let fits = |name: &str, value: &Value| {
         let alone = JsonObject::from_iter([(name.to_owned(), value.clone())]);
@@ -188,7 +188,8 @@ pub fn repair_capabilities<T: DeserializeOwned>(capabilities: &mut Value) {
     });
 }
 
-/// Reads the params of `initialize` if the client's description of itself is malformed.
+/// Reads the params of `initialize` if the information about the client in the params is malformed. Returns `None` if the
+/// client's deviation is not tolerated.
 #[cold]
 pub(crate) fn repaired_initialize(
     params: &str,

@@ -1,9 +1,10 @@
 //! Estimates the work that a schema can cause for a value, before the work is done.
 //!
-//! If two levels of `allOf` each name the next level twice, the last level is checked four times; with twenty-four levels it is
-//! checked sixteen million times. A recursive schema with two overlapping alternatives doubles the work with each level of the
-//! *value*. No engine limits this work, so it is estimated here. For each depth of a value, [`Cost::of`] counts how many schemas
-//! can apply to one part at this depth. [`Cost::admit`] multiplies this number by the size of the value.
+//! If two levels of `allOf` each name the next level twice, the last level is checked four times. With twenty-four such levels,
+//! the last level is checked sixteen million times. A recursive schema with two overlapping alternatives doubles the work with
+//! each level of the *value*. The engines do not limit this work, so this module estimates it. For each depth of a value,
+//! [`Cost::of`] counts how many schemas can apply to one part at this depth. [`Cost::admit`] multiplies this number by the size
+//! of the value.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,24 +13,25 @@ use serde_json::Value;
 use super::graph::{Graph, Id, Kinds, Part};
 use super::{SchemaError, Violation};
 
-/// Maximum steps for one part of a value at the root.
+/// Maximum number of steps for one part at the root of a value.
 const FAN_OUT: u64 = 100_000;
-/// Maximum steps for a whole value, which take less than a second.
+/// Maximum number of steps for a whole value. So many steps take less than a second.
 const STEPS: u64 = 10_000_000;
-/// Levels of a value that are counted; each deeper level costs as much as the last counted level.
+/// Number of levels of a value for which steps are counted. A deeper level costs as much as the last counted level.
 const LEVELS: usize = 64;
-/// Maximum length of a chain of schemas for the same value.
+/// Maximum length of a chain of schemas in which each schema applies the next schema to the same value.
 const CHAIN: usize = 64;
-/// Maximum product of the chain length and the levels of the value. It is limited because the engines recurse.
+/// Maximum product of the chain length and the number of levels of the value. The limit protects the stack, because the engines
+/// recurse.
 const STACK: usize = 2_048;
-/// Maximum work for the estimate itself.
+/// Maximum number of steps for computing the estimate itself.
 const ESTIMATE: usize = 500_000;
 /// Bytes of text that count as one part of a value.
 const TEXT: usize = 64;
 
 #[derive(Debug, Clone)]
 pub(super) struct Cost {
-    /// Maximum steps for one part of a value, by its depth.
+    /// Maximum number of steps for one part of a value, by the depth of the part.
     steps: Vec<u64>,
     /// The length of the longest chain of schemas.
     chain: usize,
@@ -47,14 +49,14 @@ impl Cost {
         let steps = levels.run();
         if steps[0] > FAN_OUT {
             return Err(SchemaError::new(format!(
-                "the schema takes more than {FAN_OUT} steps to check even {{}}: \"allOf\", \
-                 \"anyOf\", \"oneOf\" and \"$ref\" multiply; refer to each schema fewer times"
+                "checking even the value {{}} takes more than {FAN_OUT} steps, because \"allOf\", \
+                 \"anyOf\", \"oneOf\" and \"$ref\" apply some schemas many times; refer to each schema fewer times"
             )));
         }
         Ok(Self { steps, chain })
     }
 
-    /// Returns the maximum steps for this value.
+    /// Returns the maximum number of steps for this value, or an error if this number is too large.
     pub(super) fn admit(&self, value: &Value) -> Result<u64, Violation> {
         let mut size = Size::default();
         size.add(value, 0);
@@ -95,18 +97,20 @@ impl Size {
     }
 }
 
-/// Number of times that each schema is applied to the same value.
+/// How many times each schema is applied to the same value.
 type Times = BTreeMap<Id, u64>;
 
 struct Flat<'g> {
     graph: &'g Graph,
-    /// The schemas that a schema applies, and their longest chain. `None` while they are computed.
+    /// For each schema, the schemas that it applies to the same value, and the length of the longest chain of these schemas. The
+    /// entry is `None` while it is being computed.
     known: HashMap<Id, Option<(Times, usize)>>,
     work: usize,
 }
 
 impl Flat<'_> {
-    /// Collects all schemas that apply to the same value as the schema `id`. Returns the length of the longest chain of schemas.
+    /// Computes the entry of the schema `id` in `known`: all schemas that it applies to the same value. Returns the length of the
+    /// longest chain of schemas.
     fn flatten(&mut self, id: Id, above: usize) -> Result<usize, SchemaError> {
         match self.known.get(&id) {
             Some(Some((_, chain))) => return Ok(*chain),
@@ -166,10 +170,10 @@ fn within_chain(chain: usize) -> Result<(), SchemaError> {
     )))
 }
 
-/// The schemas that apply to a part of a value, and the number of times that each schema applies.
+/// The schemas that apply to a part of a value, each with the number of times that it is applied.
 type Descent = Vec<(usize, u64)>;
 
-/// The root schema, which is the first, and the schemas of parts.
+/// The root schema, which comes first, and the schemas that apply to parts of the value.
 #[derive(Default)]
 struct Levels {
     weights: Vec<u64>,
@@ -231,16 +235,16 @@ fn sum(way: &Descent, level: &[u64]) -> u64 {
     })
 }
 
-/// A part of a value that a schema names.
+/// A schema for a named part of the value, for example for a property.
 struct Named {
     child: Id,
     n: u64,
-    /// The schema of the properties or items that the schema does not name, such as `additionalProperties`.
+    /// The schema that the other properties or items get, for example from `additionalProperties`.
     instead: Option<Id>,
 }
 
-/// All paths from a schema, and from the schemas that it applies, to parts of the value. There is one path for unnamed
-/// properties, one for unnamed items, and one for each named part.
+/// Returns the ways in which a schema, and the schemas that it applies to the same value, apply schemas to parts of the value.
+/// There is one entry for unnamed properties, one for unnamed items, and one for each named part.
 fn ways_down(flat: &mut Flat<'_>, id: Id) -> Result<Vec<Times>, SchemaError> {
     let mut unnamed: Kinds<Times> = Kinds::default();
     let mut named: BTreeMap<&Part, Vec<Named>> = BTreeMap::new();

@@ -15,7 +15,7 @@ pub(super) enum Dialect {
 }
 
 impl Dialect {
-    /// Returns the declared dialect; 2020-12 if none is declared.
+    /// Returns the dialect that the schema declares. Returns 2020-12 if the schema declares none.
     pub(super) fn of(schema: &Map<String, Value>) -> Result<Self, SchemaError> {
         match schema.get("$schema") {
             // MUST treat a schema without `$schema` as 2020-12 (basic#schema-dialect).

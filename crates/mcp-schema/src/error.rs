@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// The cargo feature of the full engine.
+/// The cargo feature that enables the full engine.
 const FEATURE: &str = "validate";
 
-/// Error of a schema. The text names the keyword, dialect or limit, and what to change.
+/// The error for an invalid or unsupported schema. The text names the keyword, dialect or limit, and what to change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaError {
     text: Box<str>,
@@ -20,7 +20,7 @@ impl SchemaError {
         }
     }
 
-    /// The schema is valid, but this build cannot check it.
+    /// The schema is valid, but this build lacks the feature that is needed to use it.
     #[cfg_attr(
         feature = "validate",
         expect(dead_code, reason = "the full engine supports all keywords")
@@ -50,14 +50,14 @@ impl fmt::Display for SchemaError {
 
 impl std::error::Error for SchemaError {}
 
-/// Error of a value that does not match its schema.
+/// The error for a value that does not match its schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Violation {
-    /// JSON pointer into the value, empty for the value itself. Names longer than 64 characters
-    /// are clipped.
+    /// The JSON pointer of the position in the value. It is empty for the value itself. Names longer than 64 characters are
+    /// clipped.
     pub pointer: String,
-    /// The expected value; quotes at most 64 characters of the value.
+    /// A description of the expected value. It quotes at most 64 characters of the found value.
     pub message: String,
 }
 

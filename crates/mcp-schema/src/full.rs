@@ -13,10 +13,10 @@ use super::{Origin, SchemaError, Violation, words};
 
 /// Maximum size of one compiled regular expression, in bytes.
 const PATTERN_BYTES: usize = 256 * 1024;
-/// Maximum size of all compiled regular expressions of a schema of a peer, in bytes.
+/// Maximum total size of the compiled regular expressions in a schema from a peer, in bytes.
 const PATTERNS_BYTES: usize = 4 << 20;
-/// For values that cost more steps, the position of a violation is not reported. To find the position, the engine would collect
-/// all errors of all alternatives, which takes memory.
+/// Maximum number of steps for which the position of a violation is reported. To find the position, the engine collects the
+/// errors of all alternatives, which takes memory.
 const DETAILED_STEPS: u64 = 100_000;
 
 pub(super) struct Engine(jsonschema::Validator);
@@ -52,7 +52,7 @@ impl Engine {
     }
 
     /// # Errors
-    /// The first violations, at most `max`.
+    /// The value does not match the schema. The list has the first violations, at most `max`.
     pub(super) fn check(
         &self,
         value: &Value,
@@ -86,7 +86,7 @@ fn draft(dialect: Dialect) -> jsonschema::Draft {
     }
 }
 
-/// Converts the error for a schema that violates its dialect, or that refers to another schema document.
+/// Converts the engine's error for a schema that violates its dialect, or that refers to another schema document.
 fn refused(error: &ValidationError<'_>, pattern_bytes: usize) -> SchemaError {
     let at = error.instance_path().as_str();
     if let ValidationErrorKind::Referencing(error) = error.kind() {
@@ -164,7 +164,7 @@ fn length(value: &Value) -> u64 {
     length as u64
 }
 
-/// Clips each name of a pointer of the engine, which is already escaped.
+/// Clips each name in a JSON pointer from the engine. The names are already escaped.
 fn pointer(path: &str) -> String {
     let names: Vec<String> = path.split('/').map(words::clip).collect();
     names.join("/")

@@ -1,6 +1,6 @@
 //! A schema as a graph: the schemas that apply to a value and to its parts.
 //!
-//! The graph contains only the references between schemas. The engines report malformed keywords.
+//! The graph contains only which schema applies which other schemas. Malformed keywords are reported by the engines.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -11,23 +11,22 @@ use super::dialect::Dialect;
 use super::words::clip;
 use super::{Origin, SchemaError};
 
-/// Maximum number of references in a schema of a peer.
+/// Maximum number of references in a schema from a peer.
 const REFERENCES: usize = 1_000;
-/// Maximum number of regular expressions in a schema of a peer; each takes up to a millisecond to
-/// compile.
+/// Maximum number of regular expressions in a schema from a peer. Compiling one of them takes up to a millisecond.
 const PATTERNS: usize = 256;
 
-/// A schema in [`Graph::nodes`].
+/// The index of a schema in [`Graph::nodes`].
 pub(super) type Id = usize;
 
-/// A part of a value that a keyword names.
+/// A part of a value that is named in a keyword.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Part {
     Property(String),
     Item(usize),
 }
 
-/// The parts of an object, and the parts of an array.
+/// A pair of values: one for the parts of an object, and one for the parts of an array.
 #[derive(Debug, Default)]
 pub(super) struct Kinds<T> {
     pub(super) object: T,
@@ -36,17 +35,17 @@ pub(super) struct Kinds<T> {
 
 #[derive(Debug, Default)]
 pub(super) struct Node {
-    /// The cost for one value, without the cost of the edges.
+    /// The cost of applying this schema to one value, without the schemas that it applies.
     pub(super) weight: u64,
-    /// The schemas that apply to the same value.
+    /// The schemas that this schema applies to the same value.
     pub(super) same: Vec<Id>,
-    /// Whether these schemas are applied a second time, for unevaluated members.
+    /// Whether the schemas in `same` are applied a second time, to find unevaluated members.
     pub(super) twice: bool,
-    /// Schemas for named parts.
+    /// The schemas for parts that the schema names.
     pub(super) named: BTreeMap<Part, Id>,
-    /// The schema for other parts.
+    /// The schema for all parts that the schema does not name.
     pub(super) others: Kinds<Option<Id>>,
-    /// The schemas for any part that matches their condition.
+    /// The schemas that apply to any part, for example to the properties whose name matches a pattern.
     pub(super) any: Kinds<Vec<Id>>,
 }
 
@@ -74,7 +73,8 @@ impl Graph {
     }
 }
 
-/// Returns the target of a reference of the form `#`, `#/…` or `<$id of the root>#/…`.
+/// Returns the schema to which a reference of the form `#`, `#/…` or `<$id of the root>#/…` points. Returns `None` for other
+/// references.
 pub(super) fn target<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
     let fragment = local_fragment(root, reference)?;
     let pointer = percent_decode(fragment)?;
@@ -114,7 +114,7 @@ struct Walk<'a> {
     dialect: Dialect,
     foreign: bool,
     graph: Graph,
-    /// The schemas by their address, because the target of a reference may already be in the graph.
+    /// The schemas by their memory address. With this map, a reference finds a schema that is already in the graph.
     ids: HashMap<*const Value, Id>,
     anchors: HashMap<&'a str, Vec<Id>>,
     references: Vec<(Id, &'a str)>,
@@ -167,7 +167,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Adds the edges of one keyword. One flat table is easier to compare with the specification.
+    /// Adds the schemas that one keyword applies. The function is one flat table, so that it is easy to compare with the
+    /// specification.
     fn keyword(&mut self, id: Id, keyword: &str, value: &'a Value) -> Result<(), SchemaError> {
         match keyword {
             "$ref" | "$dynamicRef" | "$recursiveRef" => self.reference(id, value)?,
@@ -290,7 +291,8 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Follows the references. Follows pointers first, because their targets may contain more references and anchors.
+    /// Connects each reference with its target. Follows JSON pointers first, because their targets may contain more references
+    /// and anchors.
     fn connect(&mut self) -> Result<(), SchemaError> {
         let mut at = 0;
         let mut anchored = Vec::new();

@@ -101,8 +101,9 @@ impl Validator {
         }
     }
 
-    /// Validates a value, and returns its first violations, at most `max`; 0 counts as 1. With several violations, a caller can
-    /// correct all of them at the same time. The first violations of all alternatives (`anyOf`, `oneOf`) are combined into one.
+    /// Validates a value, and returns its first violations, at most `max`. A `max` of 0 is treated as 1. Several violations let
+    /// the author of the value correct all of them at once. The first violations of all alternatives (`anyOf`, `oneOf`) are
+    /// combined into one.
     ///
     /// The value is valid if the list is empty. A value that is too large for the complexity of the schema has one violation that says so.
     #[must_use]

@@ -1,4 +1,4 @@
-//! The limits on the size of a schema. They depend on the author of the schema, and are checked before anything is built from it.
+//! The limits on the size of a schema. They depend on the author of the schema. They are checked before the schema is compiled.
 
 use std::io;
 
@@ -6,23 +6,23 @@ use serde_json::Value;
 
 use super::SchemaError;
 
-/// Maximum size of a schema of a peer, in bytes.
+/// Maximum size of a schema from a peer, in bytes.
 const BYTES: usize = 256 * 1024;
-/// Maximum number of arrays and objects in a schema of a peer.
+/// Maximum number of arrays and objects in a schema from a peer.
 const CONTAINERS: usize = 8_192;
-/// Maximum levels of a schema of a peer.
+/// Maximum nesting depth of a schema from a peer.
 const DEPTH: usize = 64;
-/// Maximum levels of any schema, because it is traversed by recursion.
+/// Maximum nesting depth of any schema. The limit protects the stack, because schemas are traversed by recursion.
 const OWN_DEPTH: usize = 128;
 
-/// The author of a schema, which decides whether it is trusted.
+/// Who wrote a schema. This decides whether the schema is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Origin {
-    /// The author is this program, so the schema is trusted.
+    /// This program wrote the schema, so it is trusted.
     Own,
-    /// A peer. The schema is limited to 256 KiB, 8,192 arrays and objects, 64 levels, 1,000 references and 256 patterns. All
-    /// compiled patterns together are limited to 4 MiB. References must stay inside the schema.
+    /// A peer wrote the schema. It may have at most 256 KiB, 8,192 arrays and objects, 64 levels, 1,000 references and 256
+    /// patterns. All compiled patterns together are limited to 4 MiB. References must stay inside the schema.
     Foreign,
 }
 
@@ -68,7 +68,7 @@ fn is_deeper(value: &Value, max: usize) -> bool {
     }
 }
 
-/// A writer that counts bytes and fails when the remaining budget is exceeded.
+/// A writer that only counts bytes. It fails when more bytes are written than the budget allows.
 struct ByteBudget(usize);
 
 impl io::Write for ByteBudget {

@@ -36,7 +36,7 @@ fn a_validator_can_be_shared() {
 }
 
 #[test]
-fn types_are_distinguished() {
+fn values_of_each_json_type_are_distinguished() {
     let values = [
         ("array", json!([])),
         ("boolean", json!(true)),
@@ -57,7 +57,7 @@ fn types_are_distinguished() {
     assert!(fits(&json!({"type": ["string", "null"]}), &json!(null)));
 }
 
-/// Invalid values, and the reasons why the schema of the test rejects them.
+/// Invalid values, each with the violation that the schema of the test reports.
 const COMPLAINTS: &[(&str, &str)] = &[
     (r#"[]"#, "expected an object, got an array of 0"),
     (r#"{}"#, r#"property "n" is required and missing"#),
@@ -126,7 +126,7 @@ fn errors_name_the_location_and_the_expected_value() {
 }
 
 #[test]
-fn a_failed_choice_reports_the_closest_alternative() {
+fn a_value_that_matches_no_alternative_reports_the_closest_alternative() {
     let circle = json!({"properties": {"r": {"type": "number"}}, "required": ["r"]});
     let square = json!({"properties": {"side": {"type": "number"}}, "required": ["side"]});
     for keyword in ["anyOf", "oneOf"] {
@@ -241,7 +241,7 @@ fn malformed_schemas_are_refused() {
 
 // proves: BASE-026, M-SCHEMA-007
 #[test]
-fn an_unknown_dialect_is_named() {
+fn an_unknown_dialect_is_refused_with_its_name() {
     let uri = "https://example.com/dialects/mine";
     for schema in [
         json!({"$schema": uri}),

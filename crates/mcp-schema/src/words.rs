@@ -1,15 +1,15 @@
-//! The wording of violations, the same for both engines.
+//! The texts of violations, which are the same for both engines.
 
 use serde_json::Value;
 
 use super::Violation;
 
-/// Maximum characters of a quoted value or name.
+/// Maximum length of a quoted value or name, in characters.
 const QUOTE: usize = 64;
-/// Maximum characters of a quoted list of a schema.
+/// Maximum length of a quoted list from a schema, in bytes.
 pub(super) const LIST: usize = 256;
 
-/// Clips a value or a name.
+/// Clips a quoted value or name to [`QUOTE`] characters.
 pub(super) fn clip(text: &str) -> String {
     clip_to(text, QUOTE)
 }
@@ -74,7 +74,7 @@ pub(super) fn no_match(pattern: &str, value: &Value) -> String {
     )
 }
 
-/// The value is not in an `enum`, or is not a `const`.
+/// Returns the text for a value that is not in an `enum` or is not equal to a `const`.
 pub(super) fn not_among(options: &[Value], value: &Value) -> String {
     let mut list = String::new();
     for (index, option) in options.iter().enumerate() {
@@ -94,7 +94,7 @@ pub(super) fn not_among(options: &[Value], value: &Value) -> String {
     )
 }
 
-/// A bound on a count, `unit` as in "3 characters".
+/// Returns the text for a count that violates a limit. `unit` is what is counted, for example `characters`.
 pub(super) fn count(n: u64, bound: &str, limit: u64, unit: &str) -> String {
     let unit = match limit {
         1 => unit.trim_end_matches('s'),
@@ -103,12 +103,12 @@ pub(super) fn count(n: u64, bound: &str, limit: u64, unit: &str) -> String {
     format!("expected {bound} {limit} {unit}, got {n}")
 }
 
-/// A bound on a number.
+/// Returns the text for a number that violates a limit.
 pub(super) fn bound(value: &Value, bound: &str, limit: &impl std::fmt::Display) -> String {
     format!("expected a number {bound} {limit}, got {}", describe(value))
 }
 
-/// No alternative of an `anyOf` or a `oneOf` matches.
+/// Returns the violation for a value that matches no alternative of an `anyOf` or a `oneOf`.
 pub(super) fn no_alternative(violations: impl Iterator<Item = Violation>) -> Violation {
     let mut total = 0;
     let mut closest: Vec<Violation> = Vec::new();
@@ -150,7 +150,7 @@ pub(super) fn too_many_alternatives() -> &'static str {
     "matches more than one of the alternatives, expected exactly one"
 }
 
-/// A segment of a JSON pointer: escaped and clipped.
+/// Returns a name as a segment of a JSON pointer: escaped and clipped.
 #[cfg(not(feature = "validate"))]
 pub(super) fn segment(name: &str) -> String {
     clip(name).replace('~', "~0").replace('/', "~1")

@@ -38,7 +38,7 @@ use mcp_types::{CallToolResult, ContentBlock, JsonObject};
 #[derive(Debug)]
 pub struct HandlerError {
     kind: Box<ErrorKind>,
-    /// The texts of the sources, for the log.
+    /// Texts of the error's sources (see `std::error::Error::source`). They are written to the log and not sent to the client.
     sources: Vec<String>,
 }
 
@@ -73,7 +73,7 @@ impl HandlerError {
         Self::of_kind(ErrorKind::Content(content))
     }
 
-    /// Creates an error for invalid arguments; `problem` names the place and the expected value.
+    /// Creates an error for invalid arguments. `problem` names the invalid argument and the expected value.
     pub fn arguments(problem: impl Into<String>) -> Self {
         Self::of_kind(ErrorKind::Arguments(problem.into()))
     }
@@ -91,8 +91,8 @@ impl HandlerError {
         Self::of_kind(ErrorKind::Protocol(error))
     }
 
-    /// Converts a boxed error, or an error that converts to a boxed error, such as `anyhow::Error`.
-    /// `?` does not convert these: write `.map_err(HandlerError::from_boxed)?`.
+    /// Converts a boxed error, or an error that converts to a boxed error, such as `anyhow::Error`. `?` does not convert errors
+    /// of these types. Write `.map_err(HandlerError::from_boxed)?`.
     pub fn from_boxed(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::of(&*error.into())
     }
@@ -114,7 +114,8 @@ impl HandlerError {
         }
     }
 
-    /// Logs the error with its sources, in the span of the request. `is_internal` means that the client receives -32603.
+    /// Logs the error with its sources, in the span of the request. `is_internal` says whether the client receives the error with
+    /// code -32603 (internal error).
     #[cold]
     pub(crate) fn log(&self, is_internal: bool) {
         let sources = self.sources.join(": ");
@@ -127,7 +128,8 @@ impl HandlerError {
         }
     }
 
-    /// Returns whether the client receives the error as -32603. `is_tool` says that a tool has returned the error.
+    /// Returns whether the client receives the error with code -32603 (internal error). `is_tool` says whether a tool handler
+    /// returned the error.
     pub(crate) fn is_internal(&self, is_tool: bool) -> bool {
         match &*self.kind {
             ErrorKind::Protocol(error) => error.code == ErrorCode::INTERNAL_ERROR,
@@ -136,7 +138,7 @@ impl HandlerError {
         }
     }
 
-    /// Ends the round trip with input requests.
+    /// Creates the error with which a handler ends a round trip. `requests` are the input requests for the client.
     pub(crate) fn input_required(requests: JsonObject) -> Self {
         Self::of_kind(ErrorKind::InputRequired(requests))
     }
@@ -146,7 +148,7 @@ impl HandlerError {
         matches!(*self.kind, ErrorKind::InputRequired(_))
     }
 
-    /// Returns the input requests if the handler ended with them, and the error otherwise.
+    /// Returns the input requests if the handler ended with input requests. Otherwise returns the error.
     pub(crate) fn into_input_requests(mut self) -> Result<JsonObject, Self> {
         match &mut *self.kind {
             ErrorKind::InputRequired(requests) => Ok(std::mem::take(requests)),
@@ -216,11 +218,11 @@ fn cannot_request_input() -> ErrorObject {
     note = "use `HandlerError`, text, or an error that converts to `Box<dyn Error + Send + Sync>`, such as `anyhow::Error`; or implement `IntoHandlerError<Self>` for it"
 )]
 pub trait IntoHandlerError<M> {
-    /// Converts the error.
+    /// Converts the error to a [`HandlerError`].
     fn into_handler_error(self) -> HandlerError;
 }
 
-/// Marks errors that convert to a boxed error.
+/// A marker type for the parameter `M` of [`IntoHandlerError`]: the error converts to a boxed error.
 #[doc(hidden)]
 #[derive(Debug)]
 #[non_exhaustive]
@@ -245,7 +247,7 @@ impl IntoHandlerError<Self> for Box<dyn Error> {
     }
 }
 
-/// The error of a tool, prompt or resource that cannot be registered.
+/// The reason why a tool, prompt or resource cannot be registered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegistrationError(String);
 
@@ -263,7 +265,7 @@ impl fmt::Display for RegistrationError {
 
 impl Error for RegistrationError {}
 
-/// The error of a server that cannot be built. Its text lists every problem.
+/// The reasons why a server cannot be built. The error text lists every problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuildError(Vec<RegistrationError>);
 

@@ -1,4 +1,4 @@
-//! Files of one folder, by paths that clients send.
+//! Access to the files of one folder by paths that clients send.
 
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -86,8 +86,9 @@ impl Folder {
             .read_to_end(&mut bytes)?;
         if bytes.len() as u64 > self.max_bytes {
             let max_bytes = self.max_bytes;
-            let message =
-                format!("the file is larger than Folder::with_max_bytes, {max_bytes} bytes");
+            let message = format!(
+                "the file is larger than {max_bytes} bytes, the limit of Folder::with_max_bytes"
+            );
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
         }
         Ok(Some(bytes))
@@ -107,7 +108,7 @@ fn read_only() -> OpenOptions {
     options
 }
 
-/// Returns whether a part of a path is the name of a file or folder on every system.
+/// Returns whether `part`, one segment of a path, can be the name of a file or folder on every system.
 fn is_name(part: &str) -> bool {
     !matches!(part, "" | "." | "..") && !part.contains(['\\', ':', '\0'])
 }

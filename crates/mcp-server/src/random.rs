@@ -27,7 +27,7 @@ pub(crate) fn mac_under(key: &[u8; 32], parts: &[&[u8]]) -> String {
     format!("{:032x}", sign_under(&key, &message(parts)))
 }
 
-/// Joins `parts` without ambiguity.
+/// Joins `parts` into bytes. Two different lists of parts never give the same bytes.
 fn message(parts: &[&[u8]]) -> Vec<u8> {
     let mut message = Vec::new();
     for part in parts {
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_depend_on_the_boundaries_of_their_parts() {
+    fn authentication_codes_depend_on_where_each_part_ends() {
         assert_eq!(mac(&[b"ab", b"c"]), mac(&[b"ab", b"c"]));
         assert_ne!(mac(&[b"ab", b"c"]), mac(&[b"a", b"bc"]));
         assert_eq!(mac(&[]).len(), 32);

@@ -1,4 +1,4 @@
-//! The span of a request. A [`LogLayer`](crate::LogLayer) stores the request in its span.
+//! The tracing span of a request. A [`LogLayer`](crate::LogLayer) finds the request through its span.
 
 use std::cell::RefCell;
 
@@ -10,7 +10,7 @@ thread_local! {
     static REQUEST: RefCell<Option<RequestContext>> = const { RefCell::new(None) };
 }
 
-/// Creates the span of a request.
+/// Calls `create`, which creates the span of a request. Meanwhile [`take_request`] returns the request.
 pub(crate) fn request_span(request: &RequestContext, create: impl FnOnce() -> Span) -> Span {
     REQUEST.set(Some(request.clone()));
     let span = create();

@@ -70,7 +70,7 @@ impl Change {
         Self::ForUser { user, change }
     }
 
-    /// Returns the change, and the user if only the clients of one user are notified of it.
+    /// Returns the change without its restriction, and the user if the notification is restricted to one user.
     pub(crate) fn addressee(&self) -> (&Self, Option<&str>) {
         match self {
             Self::ForUser { user, change } => (change, Some(user)),
@@ -109,9 +109,9 @@ impl<F: Fn(Change) + Send + Sync + 'static> ChangeBus for F {
 /// Maximum number of open subscriptions of a server.
 const MAX_SUBSCRIPTIONS: usize = 10_000;
 
-/// Maximum memory of the URIs and task ids of all subscriptions of a server, and of cached roots, in bytes.
+/// Maximum memory, in bytes, that a server uses for the URIs and task ids of all subscriptions and for cached roots.
 const MAX_BYTES: usize = 16 << 20;
-/// Memory of a URI or task id besides its text: its slot in the set, and the overhead of the allocation.
+/// Memory per URI or task id in addition to its text, in bytes: its entry in the set, and the overhead of the allocation.
 const TEXT_OVERHEAD: usize = 128;
 
 /// The open subscriptions.
@@ -135,7 +135,7 @@ struct Subscription {
     filter: Filter,
     principal: Option<Principal>,
     end: Mutex<End>,
-    /// The permit for the memory of the texts of the filter.
+    /// The permit for the memory that the URIs and task ids of the filter use.
     _permit: BudgetPermit,
 }
 
@@ -278,7 +278,8 @@ impl Subscriptions {
     }
 }
 
-/// Returns whether the clients of this principal are notified of a change that is only for `user`.
+/// Returns whether clients with this principal receive a notification. `user` is the only user that may receive it; `None` means
+/// every client.
 pub(crate) fn is_addressed(user: Option<&str>, principal: Option<&Principal>) -> bool {
     user.is_none_or(|user| principal.is_some_and(|principal| principal.user() == user))
 }

@@ -1,4 +1,4 @@
-//! Waiting for a future on a thread.
+//! Waiting for a future by blocking the current thread.
 
 use std::sync::Arc;
 use std::task::{Wake, Waker};

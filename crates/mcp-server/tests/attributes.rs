@@ -86,7 +86,7 @@ macro_rules! number_tool {
 number_tool!(number, Option<u32>, Ctx, "From a macro.");
 
 #[test]
-fn an_attribute_decides_what_is_an_argument() {
+fn the_attributes_arg_and_extract_decide_what_is_an_argument() {
     let client = TestClient::new(Server::builder("s", "1").tools([set::tool(), number::tool()]));
     let arguments = json!({"state": "On", "s": {"at": 1}});
     assert_eq!(call(&client, "set", arguments), "On 1");
@@ -102,7 +102,7 @@ fn repeat(text: String, count: Count, #[arg(default = 2)] also: u8) -> String {
 }
 
 #[test]
-fn a_prompt_reads_an_alias_of_a_number() {
+fn a_prompt_reads_a_number_whose_type_is_an_alias() {
     let client = TestClient::new(Server::builder("s", "1").prompt(repeat::prompt()));
     let listed = block_on(client.list_prompts()).unwrap();
     let names = listed[0].arguments.iter().flatten();
@@ -135,7 +135,7 @@ fn included() -> Arc<str> {
 }
 
 #[test]
-fn descriptions_are_read_from_every_form_of_documentation() {
+fn descriptions_are_read_from_every_form_of_doc_comment() {
     let client = TestClient::new(Server::builder("s", "1").tools([
         starred::tool(),
         included::tool(),
@@ -166,7 +166,7 @@ fn future() -> Pin<Box<dyn Future<Output = String> + Send>> {
 }
 
 #[test]
-fn owned_texts_and_boxed_futures_are_returned() {
+fn functions_can_return_owned_texts_and_boxed_futures() {
     let tools = [cow::tool(), boxed::tool(), included::tool(), future::tool()];
     let client = TestClient::new(Server::builder("s", "1").tools(tools));
     for (name, text) in [

@@ -93,7 +93,7 @@ fn results_of_mounted_tools_have_the_identity_of_the_outer_server() {
 }
 
 #[test]
-fn clashes_and_impossible_prefixes_are_reported_when_the_server_is_built() {
+fn name_clashes_and_invalid_prefixes_are_reported_when_the_server_is_built() {
     let error = named("a").merge(named("b")).build().unwrap_err();
     assert_eq!(error.problems().len(), 4, "{error}");
     assert!(
@@ -121,7 +121,7 @@ fn clashes_and_impossible_prefixes_are_reported_when_the_server_is_built() {
 }
 
 #[test]
-fn guards_of_a_mounted_server_receive_names_without_prefix_and_apply_only_to_its_items() {
+fn guards_of_a_mounted_server_get_names_without_prefix_and_apply_only_to_its_items() {
     let inner = named("Inner").guard(|request| match request.target {
         Some("who" | "data://name" | "data://a/x") => {
             Err(ErrorObject::invalid_request("refused by the guard"))

@@ -200,7 +200,7 @@ fn t24_links_that_change_at_the_same_time_do_not_lead_out_of_the_folder() {
 
 #[cfg(unix)]
 #[test]
-fn a_pipe_is_not_opened() {
+fn reading_a_named_pipe_from_a_folder_returns_nothing() {
     let tree = Tree::new("pipe");
     let pipe = tree.root().join("pipe");
     let made = std::process::Command::new("mkfifo")

@@ -98,7 +98,7 @@ impl fmt::Debug for Report {
 }
 
 #[test]
-fn every_error_that_can_be_boxed_is_the_error_of_a_handler() {
+fn a_handler_can_return_every_error_that_can_be_boxed() {
     let refused = || ErrorObject::new(ErrorCode(-1_234), "refused");
     let server = Server::builder("s", "1")
         .tool(Tool::new("report", || {

@@ -57,7 +57,7 @@ impl Notes {
 }
 
 #[test]
-fn methods_of_all_kinds_share_a_value() {
+fn tools_prompts_and_resources_of_one_type_share_a_value() {
     let notes = Notes::default();
     let server = Server::builder("notes", "1")
         .tools(notes.clone().tools())

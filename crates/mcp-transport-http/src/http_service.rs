@@ -1,4 +1,4 @@
-//! The HTTP client behind a transport: any tower service, with its types erased.
+//! The HTTP client of a transport. It is any tower service, with its type erased.
 //!
 //! Shared with `mcp-auth`; not part of the public interface.
 
@@ -19,7 +19,7 @@ use tower_service::Service;
 
 use crate::sync::lock;
 
-/// Maximum memory that is reserved for a body before it arrives.
+/// Maximum memory that is reserved for a body before the body arrives, in bytes.
 const MAX_RESERVED: usize = 1 << 20;
 
 /// An error of any type.
@@ -34,7 +34,7 @@ pub trait HttpService<B>: Send + Sync {
     ) -> BoxFuture<'static, Result<Response<ResponseBody>, BoxError>>;
 }
 
-/// A tower service as an [`HttpService`]. The mutex allows cloning a service that is not `Sync`.
+/// A tower service that implements [`HttpService`]. The mutex makes it possible to clone a service that is not `Sync`.
 pub struct TowerService<S>(Mutex<S>);
 
 impl<S> TowerService<S> {
@@ -74,11 +74,12 @@ where
     }
 }
 
-/// The `Authorization` header that an authentication layer has removed from a request, in the extensions of the request.
+/// The `Authorization` header that an authentication layer has removed from a request. The layer puts this value into the
+/// extensions of the request.
 ///
-/// Handlers cannot read it. An endpoint that forwards the request to another endpoint, see `ServerOptions::with_forwarding`, adds
-/// the header again, because the other endpoint verifies the request too. If a layer removes the header and does not store it in
-/// this value, the other endpoint rejects the request.
+/// Handlers cannot read the header. If the endpoint forwards the request to another endpoint (see
+/// `ServerOptions::with_forwarding`), it adds the header again, because the other endpoint also verifies the request. If a layer
+/// removes the header without storing it here, the other endpoint rejects the request.
 #[derive(Clone)]
 #[cfg_attr(
     not(feature = "forward"),
@@ -89,7 +90,7 @@ pub struct RemovedAuthorization {
     more: Option<Arc<dyn ForwardedHeaders>>,
 }
 
-/// Further headers that an authentication layer adds to a request when the request is forwarded.
+/// Additional headers that an authentication layer adds to a request before the request is forwarded.
 pub trait ForwardedHeaders: Send + Sync {
     /// Adds the headers. This method is called once for each forwarded request.
     ///
@@ -99,19 +100,19 @@ pub trait ForwardedHeaders: Send + Sync {
 }
 
 impl RemovedAuthorization {
-    /// Keeps the value of the header.
+    /// Stores the value of the header and marks it as sensitive.
     pub fn new(mut value: HeaderValue) -> Self {
         value.set_sensitive(true);
         Self { value, more: None }
     }
 
-    /// Sets the headers that are added to the request when it is forwarded.
+    /// Sets the additional headers for forwarding the request.
     #[doc(hidden)]
     pub fn set_forwarded_headers(&mut self, more: Arc<dyn ForwardedHeaders>) {
         self.more = Some(more);
     }
 
-    /// Adds the `Authorization` header and the [`ForwardedHeaders`].
+    /// Adds the stored `Authorization` header and the headers from [`ForwardedHeaders`].
     #[cfg(feature = "forward")]
     pub(crate) async fn restore(&self, headers: &mut HeaderMap) -> Result<(), BoxError> {
         headers.insert(AUTHORIZATION, self.value.clone());
@@ -204,7 +205,7 @@ impl ResponseBody {
         poll_fn(|cx| self.0.as_mut().poll_data(cx)).await
     }
 
-    /// Returns the announced length.
+    /// Returns the length that the server announced, if it announced one.
     pub fn announced(&self) -> Option<u64> {
         self.0.announced()
     }
@@ -267,7 +268,7 @@ trait DataSource: Send {
 
     fn announced(&self) -> Option<u64>;
 
-    /// Returns whether the body is known to have ended.
+    /// Returns whether the body has certainly ended.
     fn is_end(&self) -> bool;
 }
 
@@ -304,7 +305,7 @@ where
     }
 }
 
-/// Returns an error and its causes. An I/O error is followed by the error that it contains.
+/// Iterates over an error and its causes. After an I/O error comes the error that it contains.
 pub fn causes<'a>(
     error: &'a (dyn std::error::Error + 'static),
 ) -> impl Iterator<Item = &'a (dyn std::error::Error + 'static)> {
@@ -317,8 +318,8 @@ pub fn causes<'a>(
     })
 }
 
-/// Returns the reason why a request failed. For a failed TLS handshake, this is a plain sentence; otherwise, it is the error and
-/// its causes.
+/// Returns the reason why a request failed. For a failed TLS handshake, the reason is a plain sentence. Otherwise, it consists of
+/// the error and its causes.
 pub fn failure_reason(error: &(dyn std::error::Error + 'static)) -> String {
     #[cfg(feature = "tls")]
     if let Some(failure) = crate::tls::TlsFailure::of(error) {
@@ -327,7 +328,7 @@ pub fn failure_reason(error: &(dyn std::error::Error + 'static)) -> String {
     error_chain(error)
 }
 
-/// Formats an error and its causes without repetition.
+/// Formats an error and its causes. Leaves out repeated texts.
 pub fn error_chain(error: &(dyn std::error::Error + 'static)) -> String {
     use fmt::Write;
 

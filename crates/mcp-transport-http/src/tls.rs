@@ -1,4 +1,4 @@
-//! TLS of clients: the certificates that they trust, and advice for a user about a failed handshake.
+//! TLS of clients: which certificates they trust, and advice for users after a failed handshake.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -11,12 +11,12 @@ use rustls_platform_verifier::Verifier;
 
 use crate::http_service::causes;
 
-/// Maximum number of names of a certificate in an error message.
+/// Maximum number of names from a certificate that an error message contains.
 const MAX_NAMES: usize = 8;
 const SECONDS_PER_DAY: u64 = 24 * 3_600;
 
-/// TLS settings of a client: the certificates that it trusts in addition to the certificates of the operating system. Clones
-/// share the certificates that they have read.
+/// TLS settings of a client: the certificates that it trusts in addition to the certificates of the operating system. All clones
+/// share the certificates that were read.
 #[derive(Clone, Default)]
 pub struct ClientTls {
     roots: Vec<CertificateDer<'static>>,
@@ -29,8 +29,8 @@ impl ClientTls {
         Self::default()
     }
 
-    /// Trusts the servers whose certificates were issued by these CAs, for example the CA of a company. `pem` is the content of a file with
-    /// one or more certificates in PEM format.
+    /// Adds trusted CAs, for example the CA of a company. `pem` is the content of a file with one or more CA certificates in PEM
+    /// format.
     ///
     /// # Errors
     /// Returns an error if `pem` has no certificate, or has a certificate that cannot be used.
@@ -55,10 +55,10 @@ impl ClientTls {
         Ok(self)
     }
 
-    /// Returns the configuration of rustls with a separate crypto provider, because the process-wide default provider
-    /// belongs to the program.
+    /// Returns the configuration of rustls. It has its own crypto provider, because only the program should set the default
+    /// provider of the process.
     ///
-    /// The certificates of the system are read once, because that takes milliseconds.
+    /// The certificates of the system are read only once, because reading them takes milliseconds.
     ///
     /// # Errors
     /// Returns an error if the certificates of the system cannot be used. The next call reads them again.
@@ -104,14 +104,14 @@ impl fmt::Debug for ClientTls {
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TlsFailure {
-    /// The failure, and advice.
+    /// A description of the failure, with advice for the user.
     pub reason: String,
     /// Whether the certificate was issued by a CA that the client does not trust.
     pub is_unknown_issuer: bool,
 }
 
 impl TlsFailure {
-    /// Finds a failed handshake among the causes of an error.
+    /// Finds a failed TLS handshake among the causes of an error.
     pub fn of(error: &(dyn std::error::Error + 'static)) -> Option<Self> {
         let error = causes(error).find_map(|error| error.downcast_ref::<rustls::Error>())?;
         let mut is_unknown_issuer = false;
@@ -166,7 +166,8 @@ fn certificate_reason(problem: &CertificateError) -> String {
     }
 }
 
-/// The text of the error of webpki, a crate that rustls does not export.
+/// The error text of the crate webpki for a CA certificate that is used as a server certificate. rustls does not export this
+/// error.
 const CA_AS_SERVER: &str = "CaUsedAsEndEntity";
 
 fn wrong_name(expected: &ServerName<'_>, presented: &[String]) -> String {
@@ -193,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn certificates_are_read_once() {
+    fn the_certificates_of_the_system_are_read_once() {
         let [one, other] = [ClientTls::new(), ClientTls::new()].map(|tls| tls.config().unwrap());
         assert!(Arc::ptr_eq(one.crypto_provider(), other.crypto_provider()));
     }

@@ -31,7 +31,7 @@ where
     R: AsyncRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    /// Creates a transport. `read` is the output of the server; `write` is its input.
+    /// Creates a transport. `read` is the server's output, and `write` is the server's input.
     pub fn new(read: R, write: W) -> Self {
         Self {
             streams: (read, write),
@@ -46,8 +46,8 @@ where
         self
     }
 
-    /// Starts a task that moves bytes. The task runs `after` once both streams are closed; the
-    /// connection has ended when `after` completes.
+    /// Starts a task that moves bytes. When both streams are closed, the task runs `after`. The connection has ended when `after`
+    /// completes.
     pub(crate) fn connect(
         self,
         inbound: Arc<dyn Inbound>,
@@ -95,7 +95,7 @@ impl<R, W> fmt::Debug for Pipe<R, W> {
     }
 }
 
-/// Creates the parts of a client's connection.
+/// Creates the multiplexer, the record of stray lines and the driver of a client's connection.
 pub(crate) fn open<R, W>(
     inbound: Arc<dyn Inbound>,
     streams: (R, W),
@@ -117,7 +117,7 @@ where
     (mux, stray, driver)
 }
 
-/// Returns the reason with which pending calls fail, without the stray lines.
+/// Returns the reason with which pending calls fail. The reason does not contain the stray lines yet.
 pub(crate) fn reason(end: End, stray: &StrayOutput) -> Closed {
     match end {
         End::TooManyStrayLines => stray.limit_reason(),

@@ -1,4 +1,4 @@
-//! A client's handle to a connection, and the counterpart in the task that moves the bytes.
+//! The client's handle to a connection, and the handle of the task that moves the bytes.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -12,16 +12,16 @@ use tokio::sync::{Notify, watch};
 #[derive(Debug, Clone)]
 enum Stage {
     Open,
-    /// No more messages are sent or received; contains the reason.
+    /// No more messages are sent or received. The value is the reason.
     Closed(Closed),
-    /// All resources are released, except those that the text names.
+    /// All resources are released, except for the resources that the text names.
     Gone(Closed, Option<Arc<str>>),
 }
 
 #[derive(Debug, Default)]
 struct Stop {
     wanted: Notify,
-    /// Whether the client waits for the end, so that there is time for a graceful shutdown.
+    /// Whether the client waits for the connection to end. The task then has time for a graceful shutdown.
     awaited: AtomicBool,
 }
 
@@ -57,8 +57,7 @@ pub(crate) fn channel(mux: Arc<Mux>) -> (Arc<Handle>, Control) {
 }
 
 impl Control {
-    /// Runs `work` until it completes, or until the client closes the connection; returns `None` in
-    /// the second case.
+    /// Runs `work` until it completes or the client closes the connection. Returns `None` if the client closes the connection.
     pub(crate) async fn until_stopped<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         let mut stop = pin!(self.stop.wanted.notified());
         let mut work = pin!(work);
@@ -77,14 +76,14 @@ impl Control {
         self.stop.awaited.load(Ordering::Acquire)
     }
 
-    /// Fails all pending calls.
+    /// Fails all pending calls, and reports `reason` to the client's handle.
     pub(crate) fn close(&self, reason: Closed) {
         self.mux.close(reason.clone());
         self.stage.send_replace(Stage::Closed(reason));
     }
 
-    /// Reports that all resources are released, except those that `trouble` names. `reason` may have more details than the reason
-    /// that was reported when the connection was closed.
+    /// Reports that all resources are released, except for the resources that `trouble` names. `reason` may contain more details
+    /// than the reason that [`close`](Self::close) reported.
     pub(crate) fn gone(self, reason: Closed, trouble: Option<String>) {
         let trouble = trouble.map(Arc::from);
         self.stage.send_replace(Stage::Gone(reason, trouble));

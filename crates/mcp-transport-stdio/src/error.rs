@@ -5,10 +5,10 @@ use std::{fmt, io};
 
 use mcp_protocol::{Closed, InvalidServer};
 
-/// The reason why serving a pipe failed; programs can use its [`kind`](Self::kind). After an error, the same pipe cannot be
-/// served again.
+/// The reason why serving a pipe failed. Programs can distinguish reasons by their [`kind`](Self::kind). After an error, the same
+/// pipe cannot be served again.
 ///
-/// A client that closes its end is not an error.
+/// It is not an error if a client closes its end.
 pub struct Error {
     problem: Repr,
     source: Option<io::Error>,
@@ -99,7 +99,7 @@ impl fmt::Display for Error {
 }
 
 impl fmt::Debug for Error {
-    /// Writes the same text as `Display`, with the cause, because a `main` that returns the error prints it with `Debug`.
+    /// Writes the same text as `Display`, including the cause. A `main` function that returns the error prints it with `Debug`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.source {
             Some(source) => write!(f, "{self}: {source}"),
@@ -152,7 +152,7 @@ impl End {
         }
     }
 
-    /// Returns whether the peer has disconnected; otherwise, the connection has failed.
+    /// Returns whether the peer has disconnected. In all other cases, the connection has failed.
     pub(crate) fn is_peer_gone(&self) -> bool {
         use io::ErrorKind::{BrokenPipe, ConnectionReset};
         match self {

@@ -1,21 +1,20 @@
 //! Splits bytes into lines, within a limit.
 //!
-//! This module does no I/O: the caller writes bytes to [`Lines::space`] and takes lines. Framing
-//! works on bytes, so a line that is not UTF-8 does not affect other lines. Nothing is decoded
-//! here.
+//! This module does no I/O: the caller writes bytes to [`Lines::space`] and takes lines. Lines are bytes and are not decoded, so
+//! a line that is not UTF-8 does not affect other lines.
 //!
 //! Specification:
 //! [stdio](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio).
 
 use memchr::memchr;
 
-/// Size of an unused buffer, and the space reserved for one read.
+/// Size of an unused buffer, and number of bytes that are reserved for one read.
 const CHUNK: usize = 64 << 10;
 
-/// Minimum space for a read. If there is less space, the buffer is compacted or enlarged.
+/// Minimum number of free bytes before a read. If there are fewer, the buffer is compacted or enlarged.
 const MIN_SPACE: usize = CHUNK / 4;
 
-/// Number of bytes kept of a line that is too long.
+/// Number of bytes that are kept from the start of a line that is too long.
 const HEAD: usize = 256;
 
 /// The byte order mark of UTF-8.
@@ -30,11 +29,11 @@ const SHORT_LINES: u32 = 16;
 pub enum FramedLine<'a> {
     /// A line without its ending. Blank lines are skipped.
     Frame(&'a [u8]),
-    /// A line longer than the limit. It is discarded up to its newline, and reported once, as soon
-    /// as its length is known to exceed the limit.
+    /// A line that exceeds the limit. It is discarded up to its newline. It is reported once, as soon as it is certain that it
+    /// exceeds the limit.
     #[non_exhaustive]
     TooLong {
-        /// The limit, in bytes without the line ending.
+        /// The maximum length of a line in bytes, without the line ending.
         limit: usize,
         /// The start of the line: its first 256 bytes, or fewer if the limit is lower.
         head: &'a [u8],
@@ -59,20 +58,20 @@ pub enum FramedLine<'a> {
 pub struct Lines {
     /// The buffer. All of it is initialized, and bytes are read into its free part.
     buffer: Vec<u8>,
-    /// The position of the first byte that was not returned yet.
+    /// The position of the first byte that was not returned as part of a line yet.
     start: usize,
-    /// The end of the scanned bytes: there is no newline in `start..scanned`.
+    /// The end of the bytes that were searched: `start..scanned` contains no newline.
     scanned: usize,
-    /// The position of the first byte that was not filled.
+    /// The end of the bytes that were read. The rest of the buffer is free.
     end: usize,
     limit: usize,
     /// Whether the current line is too long and is being discarded.
     skipping: bool,
     /// The start of the last line that was too long.
     head: Vec<u8>,
-    /// Number of lines since the last line that needed a large buffer.
+    /// Number of consecutive lines that did not need a large buffer.
     short_lines: u32,
-    /// Whether the stream has ended its first line.
+    /// Whether the first line of the stream is complete.
     has_begun: bool,
 }
 
@@ -92,8 +91,7 @@ impl Lines {
         }
     }
 
-    /// Returns the space for the next read, which is never empty. Take all lines first; otherwise
-    /// the buffer grows.
+    /// Returns the space for the next read. It is never empty. Take all complete lines first, because otherwise the buffer grows.
     pub fn space(&mut self) -> &mut [u8] {
         if self.start == self.end {
             self.rewind();
@@ -192,7 +190,7 @@ impl Lines {
         self.buffer.capacity()
     }
 
-    /// Returns the position at which the text of the line before `stop` begins. This is after a byte order mark, which some
+    /// Returns the position at which the text of the line that ends at `stop` begins. Skips a byte order mark, which some
     /// programs write at the beginning of a stream.
     fn line_start(&mut self, stop: usize) -> usize {
         let is_first = !std::mem::replace(&mut self.has_begun, true);
@@ -202,14 +200,14 @@ impl Lines {
         }
     }
 
-    /// Returns whether the unfinished line is certainly too long. One byte above the limit may be the first half of a line
-    /// ending.
+    /// Returns whether the unfinished line certainly exceeds the limit. A line with one byte more than the limit may still fit,
+    /// because this byte may be the `\r` of the line ending.
     fn is_over(&self) -> bool {
         let pending = &self.buffer[self.start..self.end];
         pending.len() > self.limit && trimmed(pending).len() > self.limit
     }
 
-    /// Continues at the start of the buffer, and frees a large buffer that is no longer needed.
+    /// Sets all positions to the start of the empty buffer. Frees a large buffer that is no longer needed.
     fn rewind(&mut self) {
         (self.start, self.scanned, self.end) = (0, 0, 0);
         if self.buffer.len() > CHUNK && self.short_lines >= SHORT_LINES {
@@ -226,7 +224,7 @@ impl Lines {
         (self.start, self.scanned, self.end) = (0, 0, 0);
     }
 
-    /// Moves the unfinished line to the front, and enlarges the buffer if that is not enough.
+    /// Moves the unfinished line to the start of the buffer. Enlarges the buffer if there is still too little space.
     fn make_room(&mut self) {
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);

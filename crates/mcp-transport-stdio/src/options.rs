@@ -42,9 +42,9 @@ impl StdioOptions {
         }
     }
 
-    /// Sets the maximum length of a line, in bytes. A server answers a longer line with an error. A client logs it, counts it as
-    /// a [stray line](Self::with_max_stray_lines), and, if the line begins with the id of a call, fails this call. The connection
-    /// stays open.
+    /// Sets the maximum length of a line, in bytes. A server answers a longer line with an error. A client logs a longer line and
+    /// counts it as a [stray line](Self::with_max_stray_lines). If the line begins with the id of a call, the client fails this
+    /// call. The connection stays open.
     #[must_use]
     pub fn with_line_limit(mut self, bytes: usize) -> Self {
         self.line_limit = bytes;
@@ -59,8 +59,8 @@ impl StdioOptions {
         self
     }
 
-    /// Sets the shutdown timeout: how long a server waits for running handlers after the end of its
-    /// input, before it cancels them. Default: 700 ms.
+    /// Sets the shutdown timeout: how long a server waits for running handlers after its input has ended. Afterwards it cancels
+    /// the handlers. Default: 700 ms.
     #[must_use]
     pub fn with_shutdown_timeout(mut self, timeout: Duration) -> Self {
         self.shutdown_timeout = timeout;
@@ -100,8 +100,8 @@ impl StdioOptions {
     /// Makes [`serve`](crate::serve) not change the file descriptors 0 and 1 while it runs.
     ///
     /// By default, on Unix, the protocol moves to private descriptors. Until serving ends, descriptor 1 points to stderr, and
-    /// descriptor 0 points to the null device. Code and child processes that print or read by accident can therefore not break
-    /// the session. Other systems do not have this guard.
+    /// descriptor 0 points to the null device. Therefore, code and child processes that print or read by accident cannot break
+    /// the session. On other systems, the descriptors are never changed.
     #[must_use]
     pub fn without_guard(mut self) -> Self {
         self.guard = false;

@@ -1,4 +1,4 @@
-//! Serving on stdin and stdout, as hosts start a server, and on any pair of byte streams.
+//! Serving on stdin and stdout, which is how hosts start a server, and serving on any pair of byte streams.
 //!
 //! Specification:
 //! [stdio](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio),
@@ -17,22 +17,21 @@ use crate::error::{End, Error, Repr};
 use crate::options::StdioOptions;
 use crate::standard;
 
-/// Serves on stdin and stdout until stdin ends: the main function of a server program.
+/// Serves on stdin and stdout until stdin ends. This is what the `main` function of a server program calls.
 ///
 /// Returns within a second of the end of stdin even if handlers still run, so that the process can exit. Handlers that finish in
 /// time are answered; the other handlers are cancelled. Blocking handlers run on threads that do not keep the process alive.
 ///
-/// On Unix, while this function runs, descriptor 1 points to stderr and descriptor 0 to the null
-/// device for all other code of the process. A library that prints by accident therefore does not
-/// break the session. See [`StdioOptions::without_guard`], and
-/// [`protect_stdout`](crate::protect_stdout) for text that is printed before.
+/// On Unix, while this function runs, descriptors 0 and 1 are the null device and stderr for all other code of the process. A
+/// library that prints by accident therefore does not break the session. [`StdioOptions::without_guard`] disables this. For text
+/// that is printed before this function is called, see [`protect_stdout`](crate::protect_stdout).
 ///
 /// Needs a tokio runtime with I/O and timer enabled, as `#[tokio::main]` creates it. One thread is
 /// enough.
 ///
 /// # Errors
-/// The server configuration is invalid, stdin or stdout cannot be used or fail, they are already
-/// being served, or the client does not read. A client that disconnects is not an error.
+/// The server configuration is invalid; stdin or stdout cannot be used, fails, or is already being served; or the client does not
+/// read. A client that disconnects is not an error.
 ///
 /// # Cancel safety
 /// Dropping the future ends the session, cancels its handlers and restores the descriptors.
@@ -133,7 +132,7 @@ where
     result
 }
 
-/// Returns two values: the reason why the session ended, and the result for the caller.
+/// Returns the reason why the session ended, and the result that the caller of `serve` receives.
 fn outcome(end: End) -> (Closed, Result<(), Error>) {
     let copy = |error: &io::Error| io::Error::new(error.kind(), error.to_string());
     match end {

@@ -1,7 +1,8 @@
-//! Lines of a server that are not messages (stray lines): the client tolerates and counts them, and quotes the first of them.
+//! Lines from a server that are not messages (stray lines). The client tolerates and counts stray lines, and quotes the first
+//! stray line in errors.
 //!
-//! A library that prints to stdout is the most frequent mistake of stdio servers. A client must
-//! not answer such lines and should help to find their source.
+//! The most frequent mistake of stdio servers is a library that prints to stdout. A client must not answer stray lines, and
+//! should help to find out what printed them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -9,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use mcp_jsonrpc::{ParseError, ParseErrorKind, quote};
 use mcp_protocol::{Closed, ForwardInbound, Inbound};
 
-/// Number of characters of a stray line that are quoted.
+/// Maximum number of characters of a stray line that are quoted.
 const MAX_QUOTED: usize = 200;
 
 /// The stray lines of one connection.
@@ -63,12 +64,12 @@ impl StrayOutput {
         ));
     }
 
-    /// Returns whether the limit is exceeded.
+    /// Returns whether there are more stray lines than the limit allows.
     pub(crate) fn is_over(&self) -> bool {
         self.count.load(Ordering::Relaxed) > self.limit
     }
 
-    /// Returns the reason for closing the connection when the limit is exceeded.
+    /// Returns the reason for closing the connection when there are more stray lines than the limit allows.
     pub(crate) fn limit_reason(&self) -> Closed {
         Closed::protocol(format!(
             "the server wrote more than {} lines that are not messages, which is the limit of \
@@ -77,7 +78,7 @@ impl StrayOutput {
         ))
     }
 
-    /// Adds the count and the first stray line to the reason why the connection ended.
+    /// Adds the number of stray lines and the first stray line to the reason why the connection ended.
     pub(crate) fn explain(&self, reason: Closed) -> Closed {
         match (self.count.load(Ordering::Relaxed), self.first.get()) {
             (count @ 1.., Some(first)) => reason.with_detail(format!(
@@ -88,7 +89,7 @@ impl StrayOutput {
     }
 }
 
-/// A filter between the [`Mux`](mcp_protocol::Mux) and the client, which does not pass stray lines on to the client.
+/// A filter between the [`Mux`](mcp_protocol::Mux) and the client. It removes stray lines.
 pub(crate) struct StrayFilter {
     pub(crate) inner: Arc<dyn Inbound>,
     pub(crate) stray: Arc<StrayOutput>,

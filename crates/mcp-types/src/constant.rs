@@ -1,23 +1,23 @@
-//! Members with one fixed value in all objects of a type.
+//! Members that have the same fixed value in all objects of a type.
 //!
 //! `resultType` states the kind of a result. Each kind is a separate type here, so the member holds no data: its fixed value is
 //! written, and another value in the input is an error. If the member is absent, as in older revisions, the result is `complete`.
-//! A union removes the member before it decodes the variant.
+//! A union removes the member before it decodes its variant.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-/// `complete`: a result of the request.
+/// The value `complete`: the object is the result of the request.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Complete;
 
-/// `input_required`: input requests instead of a result.
+/// The value `input_required`: the object contains input requests instead of a result.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct InputRequired;
 
-/// The fixed value of a type.
+/// A type that represents one fixed value.
 trait Constant: Default {
     const VALUE: &'static str;
 }

@@ -12,18 +12,18 @@ use serde_json::Number;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ElicitValue {
-    /// Free text, or the chosen value of a single-choice enum.
+    /// Free text, or the value chosen in a single-choice enum.
     String(String),
-    /// A number, integral or not, kept as written.
+    /// A number, with or without a fraction. Its notation is kept.
     Number(Number),
     /// A boolean.
     Bool(bool),
-    /// The chosen values of a multiple-choice enum.
+    /// The values chosen in a multiple-choice enum.
     Strings(Vec<String>),
 }
 
 impl ElicitValue {
-    /// Returns the text, if this is a text.
+    /// Returns the text, if the value is a text.
     pub fn as_str(&self) -> Option<&str> {
         if let Self::String(text) = self {
             Some(text)
@@ -32,7 +32,7 @@ impl ElicitValue {
         }
     }
 
-    /// Returns the number as a float, if this is a number.
+    /// Returns the number as a float, if the value is a number.
     pub fn as_f64(&self) -> Option<f64> {
         if let Self::Number(number) = self {
             number.as_f64()
@@ -41,7 +41,7 @@ impl ElicitValue {
         }
     }
 
-    /// Returns the number as an integer, if it is integral and in range.
+    /// Returns the number as an integer, if it has no fraction and is in range.
     pub fn as_i64(&self) -> Option<i64> {
         if let Self::Number(number) = self {
             number.as_i64()
@@ -50,7 +50,7 @@ impl ElicitValue {
         }
     }
 
-    /// Returns the boolean, if this is a boolean.
+    /// Returns the boolean, if the value is a boolean.
     pub fn as_bool(&self) -> Option<bool> {
         if let Self::Bool(value) = self {
             Some(*value)
@@ -59,7 +59,7 @@ impl ElicitValue {
         }
     }
 
-    /// Returns the selected values, if this is a list.
+    /// Returns the chosen values, if the value is a list.
     pub fn as_strings(&self) -> Option<&[String]> {
         if let Self::Strings(values) = self {
             Some(values)

@@ -1,7 +1,7 @@
 //! Messages inside other messages, without an envelope: a method and its params.
 //!
-//! If the method precedes the params, as usual, the params are decoded directly into their type; otherwise the object is
-//! buffered first.
+//! Usually the method precedes the params, and the params are decoded directly into their type. Otherwise, the object is buffered
+//! first.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -22,10 +22,10 @@ pub(crate) trait EmbeddedUnion: Sized {
     /// The known methods, in the order of the variants.
     const METHODS: &'static [&'static str];
 
-    /// Decodes the params of the variant with this index.
+    /// Decodes params into the variant with this index.
     fn arm<'de, D: Deserializer<'de>>(index: usize, params: D) -> Result<Self, D::Error>;
 
-    /// Returns the variant with this index without params, if the protocol allows that.
+    /// Returns the variant with this index without params. Returns `None` if the protocol requires params.
     fn bare(index: usize) -> Option<Self>;
 
     /// Wraps an object whose method is not among [`Self::METHODS`].
@@ -83,7 +83,7 @@ impl<'de, U: EmbeddedUnion> Visitor<'de> for EmbeddedVisitor<U> {
     }
 }
 
-/// Reads the members that follow a known method.
+/// Reads the members that follow after the method, if the method is known.
 fn read_params<'de, U: EmbeddedUnion, A: MapAccess<'de>>(
     index: usize,
     mut map: A,

@@ -1,13 +1,13 @@
-//! The traits of the generated method markers.
+//! Traits that the generated types of methods implement.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use crate::generated::methods::method::*;
 
-/// See [`TaskNotification`](crate::v2026_07_28::TaskNotification), which an extension adds.
+/// The method of [`TaskNotification`](crate::v2026_07_28::TaskNotification), which belongs to an extension.
 pub const NOTIFICATIONS_TASKS: &str = "notifications/tasks";
-/// See [`UpdateTaskRequest`](crate::v2026_07_28::UpdateTaskRequest), which an extension adds.
+/// The method of [`UpdateTaskRequest`](crate::v2026_07_28::UpdateTaskRequest), which belongs to an extension.
 pub const TASKS_UPDATE: &str = "tasks/update";
 
 /// The direction of a message.
@@ -27,12 +27,12 @@ pub enum Direction {
 
 /// A request: its method name, its params and its result.
 ///
-/// The generated markers implement it, so `call::<CallToolRequest>(params)` needs no method name. Extensions may
-/// implement it for custom methods.
+/// The generated types of requests implement this trait, so `call::<CallToolRequest>(params)` needs no method name. Extensions
+/// may implement the trait for custom methods.
 pub trait Request {
-    /// The method name on the wire.
+    /// The method name in messages.
     const METHOD: &'static str;
-    /// Whether the params may be absent. Absent params are read as the default.
+    /// Whether the params may be absent. Absent params are read as the default value of `Params`.
     const PARAMS_OPTIONAL: bool = false;
     /// The params.
     type Params: Serialize + DeserializeOwned + Send + 'static;
@@ -42,9 +42,9 @@ pub trait Request {
 
 /// A notification: its method name and the type of its params.
 pub trait Notification {
-    /// The method name on the wire.
+    /// The method name in messages.
     const METHOD: &'static str;
-    /// Whether the params may be absent. Absent params are read as the default.
+    /// Whether the params may be absent. Absent params are read as the default value of `Params`.
     const PARAMS_OPTIONAL: bool = false;
     /// The params.
     type Params: Serialize + DeserializeOwned + Send + 'static;

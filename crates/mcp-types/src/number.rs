@@ -1,14 +1,14 @@
-//! Serialization of numbers where the derive is not correct.
+//! Serialization of numbers for which the derived implementation is not correct.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::ser::{Error, Serializer};
 
-/// Largest magnitude up to which every integral `f64` is exact.
+/// The largest magnitude up to which an `f64` represents every integer exactly.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// Writes a finite number. An integral number has no fraction: `3`, not `3.0`.
+/// Writes a finite number. A number without a fraction is written as an integer: `3`, not `3.0`.
 pub(crate) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     if !value.is_finite() {
         return Err(S::Error::custom("a JSON number is finite"));
@@ -20,7 +20,7 @@ pub(crate) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::
     serializer.serialize_f64(*value)
 }
 
-/// [`serialize`] for an optional member; serde skips absent members.
+/// Like [`serialize`], for an optional member. serde skips absent members.
 #[expect(clippy::ref_option, reason = "the signature serde calls")]
 pub(crate) fn serialize_optional<S: Serializer>(
     value: &Option<f64>,
@@ -32,14 +32,14 @@ pub(crate) fn serialize_optional<S: Serializer>(
     }
 }
 
-/// Reads a required member that may be null.
+/// Reads a member that may be null but not absent.
 pub(crate) fn nullable<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     Option::deserialize(deserializer)
 }
 
-/// Reads an integer; a negative integer reads as 0.
+/// Reads an integer. A negative integer is read as 0.
 pub(crate) fn at_least_zero<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     deserializer.deserialize_any(AtLeastZero)
 }
@@ -71,7 +71,7 @@ pub(crate) fn within(value: f64, least: f64, greatest: f64) -> Result<f64, OutOf
     }
 }
 
-/// The error for a number outside the bounds of the schema.
+/// The error for a number that is outside the bounds in the schema.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct OutOfRange {

@@ -1,4 +1,4 @@
-//! A member that is one value or an array of values.
+//! A member that is either one value or an array of values.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,9 +7,9 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-/// One object or an array of objects; serialization keeps the form.
+/// One object or an array of objects. Serialization keeps which of the two it was.
 ///
-/// Sampling content has this form since 2025-11-25; older peers support the single form only.
+/// Sampling content can be an array since 2025-11-25. Older peers support only a single object.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(
     clippy::exhaustive_enums,
@@ -18,7 +18,7 @@ use serde::ser::{Serialize, Serializer};
 pub enum OneOrMany<T> {
     /// A single object.
     One(T),
-    /// An array, possibly empty.
+    /// An array, which may be empty.
     Many(Vec<T>),
 }
 
@@ -41,12 +41,12 @@ impl<T> OneOrMany<T> {
         self.as_slice().len()
     }
 
-    /// Returns whether there is no value.
+    /// Returns whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.as_slice().is_empty()
     }
 
-    /// Returns the values, in either form.
+    /// Returns the values, whether there is a single value or an array.
     pub fn into_vec(self) -> Vec<T> {
         match self {
             Self::One(value) => vec![value],

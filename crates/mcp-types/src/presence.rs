@@ -1,8 +1,8 @@
-//! Members for which null differs from absence.
+//! Members for which `null` and absence have different meanings.
 
 use serde::de::{Deserialize, Deserializer};
 
-/// Reads a member that is present, with any value; it is not called for an absent member.
+/// Reads the value of a present member, which may be null. serde does not call this function for an absent member.
 pub(crate) fn kept<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {

@@ -8,17 +8,17 @@ use serde::ser::{Serialize, Serializer};
 
 use crate::PrimitiveSchemaDefinition;
 
-/// The fields of an elicitation form by name, kept in the order of the sender.
+/// The fields of an elicitation form by name. They keep the order in which the sender wrote them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FormProperties(Vec<(String, PrimitiveSchemaDefinition)>);
 
 impl FormProperties {
-    /// Creates an empty list of fields.
+    /// Creates an empty set of fields.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a field at the end, or replaces the field with this name in place.
+    /// Adds a field at the end. If there is a field with this name, replaces it without changing the order.
     #[must_use]
     pub fn with(
         mut self,
@@ -29,7 +29,7 @@ impl FormProperties {
         self
     }
 
-    /// Adds a field at the end, or replaces the field with this name in place.
+    /// Adds a field at the end. If there is a field with this name, replaces it without changing the order.
     pub fn insert(
         &mut self,
         name: impl Into<String>,
@@ -60,7 +60,7 @@ impl FormProperties {
         self.0.len()
     }
 
-    /// Returns whether there is no field.
+    /// Returns whether there are no fields.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -97,7 +97,8 @@ impl<'de> Deserialize<'de> for FormProperties {
     }
 }
 
-/// Collects fields in order; the last field with a name wins. A hash map finds duplicates, so that the time is linear.
+/// Collects fields in order. If a name occurs several times, the last field is kept. A hash map finds duplicates, so that the
+/// time is linear.
 #[derive(Default)]
 struct Unique {
     properties: FormProperties,

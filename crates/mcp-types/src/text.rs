@@ -18,7 +18,7 @@ where
     })
 }
 
-/// Decodes a string enum that knows all its values.
+/// Decodes a string enum that has no variant for unknown strings.
 pub(crate) fn closed<'de, T, D>(
     deserializer: D,
     expected: &'static str,

@@ -5,7 +5,8 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-/// Identifies a request in its progress notifications. The requester chooses it; its JSON type is kept.
+/// A token that identifies a request in its progress notifications. The sender of the request chooses the token. The JSON type of
+/// the token is kept.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/progress>
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,8 +1,8 @@
-//! Decoding of unions by a rule, without trying the variants one after the other.
+//! Decoding of unions. A rule selects the variant, so that the variants are not tried one after the other.
 //!
 //! The value of one member selects the variant of a [`TaggedUnion`]. If that member comes first, as usual, the rest of the object
-//! is decoded directly into the variant, without a buffer. A [`ShapedUnion`] does not have such a member; its object is buffered
-//! and classified by the members that it has.
+//! is decoded directly into the variant, without a buffer. The object of a [`ShapedUnion`] has no such member. It is buffered,
+//! and its members determine the variant.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,15 +13,15 @@ use serde_json::Value;
 
 use crate::JsonObject;
 
-/// A union. The value of one string member selects its variant.
+/// A union in which the value of one string member selects the variant.
 pub(crate) trait TaggedUnion: Sized {
     /// The name of the union, for error messages.
     const NAME: &'static str;
-    /// The member that names the variant.
+    /// The name of the member that selects the variant.
     const TAG: &'static str;
     /// The known values of this member, in the order of the variants.
     const TAGS: &'static [&'static str];
-    /// The variant for an absent member.
+    /// The index of the variant for an object without this member.
     const DEFAULT: Option<usize> = None;
 
     /// Decodes the variant with this index.
@@ -31,14 +31,14 @@ pub(crate) trait TaggedUnion: Sized {
     fn unknown(raw: Value) -> Self;
 }
 
-/// A union. The members that an object has determine its variant.
+/// A union in which the variant depends on which members the object has.
 pub(crate) trait ShapedUnion: Sized {
     /// The name of the union, for error messages.
     const NAME: &'static str;
-    /// A member that every variant has.
+    /// The name of a member that every variant has.
     const REQUIRES: Option<&'static str> = None;
 
-    /// Returns the index of the variant to which these members belong.
+    /// Returns the index of the variant that has these members.
     fn classify(members: &JsonObject) -> Option<usize>;
 
     /// Decodes the variant with this index.
@@ -67,7 +67,7 @@ pub(crate) fn is(members: &JsonObject, path: &[&str], value: &str) -> bool {
     find(members, path).and_then(Value::as_str) == Some(value)
 }
 
-/// Returns whether there is a member at `path`; null counts as absent.
+/// Returns whether there is a member at `path`. Null is treated as absent.
 pub(crate) fn has(members: &JsonObject, path: &[&str]) -> bool {
     find(members, path).is_some_and(|found| !found.is_null())
 }
@@ -132,7 +132,7 @@ fn from_members<U: TaggedUnion, E: serde::de::Error>(members: JsonObject) -> Res
     }
 }
 
-/// The expected value in an error: the member, its union and the known values.
+/// The text about the expected value in an error: the member, its union and the known values.
 struct Expected<U>(PhantomData<U>);
 
 impl<U: TaggedUnion> fmt::Display for Expected<U> {

@@ -19,7 +19,7 @@ fn field(text: &str) -> PrimitiveSchemaDefinition {
 
 // proves: ELIC-018
 #[test]
-fn text_fields_keep_all_their_limits() {
+fn a_text_field_of_a_form_keeps_all_its_limits() {
     let text = r#"{"type":"string","title":"T","description":"D","pattern":"^a+$","format":"email","maxLength":9,"minLength":1,"default":"a@b.c"}"#;
     let PrimitiveSchemaDefinition::String(schema) = serde_json::from_str(text).unwrap() else {
         panic!()
@@ -57,7 +57,7 @@ fn unknown_text_formats_are_kept() {
 
 // proves: ELIC-020
 #[test]
-fn number_fields_keep_fractions_and_integers_apart() {
+fn number_fields_distinguish_fractions_and_integers() {
     let text = r#"{"type":"number","minimum":0.5,"maximum":3,"default":3.5}"#;
     let PrimitiveSchemaDefinition::Number(schema) = field(text) else {
         panic!()
@@ -268,7 +268,7 @@ fn a_completion_without_its_id_is_rejected() {
 }
 
 #[test]
-fn the_form_request_takes_no_mode_from_its_type() {
+fn the_params_of_a_form_request_are_written_without_a_mode() {
     let form = ElicitRequestFormParams::new("m", RequestedSchema::new(FormProperties::new()));
     let text = serde_json::to_string(&form).unwrap();
     assert_eq!(

@@ -102,7 +102,7 @@ fn a_related_task_is_found() {
 
 // proves: SCHEMA-035, PROG-006
 #[test]
-fn progress_is_written_as_it_was_counted() {
+fn a_progress_value_without_a_fraction_is_written_as_an_integer() {
     survives::<ProgressNotificationParams>(
         r#"{"progressToken":"a","progress":3,"total":10,"message":"m"}"#,
     );

@@ -243,7 +243,7 @@ fn metadata_keys_match_the_types() {
 }
 
 #[test]
-fn free_metadata_is_read_by_key() {
+fn the_subscription_and_server_in_untyped_metadata_are_read_by_their_keys() {
     let mut meta = Meta::new();
     assert_eq!((meta.subscription_id(), meta.server_info()), (None, None));
     meta.set_subscription_id(7);

@@ -76,7 +76,7 @@ fn a_result_may_use_several_tools() {
 
 // proves: SAMP-025
 #[test]
-fn an_absent_tool_choice_leaves_it_to_the_model() {
+fn without_a_tool_choice_the_model_decides_about_tool_calls() {
     let base = r#""messages":[],"maxTokens":1"#;
     for (choice, mode) in [
         ("", ToolChoiceMode::Auto),

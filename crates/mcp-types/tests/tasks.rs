@@ -51,12 +51,12 @@ fn unknown_statuses_of_tasks_are_kept() {
 }
 
 #[test]
-fn inline_params_have_meta() {
+fn the_params_of_a_task_request_keep_their_meta() {
     survives::<GetTaskRequestParams>(r#"{"taskId":"t","_meta":{"a":1}}"#);
 }
 
 #[test]
-fn the_payload_is_the_result_of_the_request() {
+fn the_result_of_a_task_keeps_all_members_of_the_request_result() {
     survives::<GetTaskPayloadResult>(r#"{"_meta":{"a":1},"content":[],"isError":false}"#);
 }
 
@@ -73,7 +73,7 @@ fn typed(kind: &str, text: &str) -> String {
 }
 
 #[test]
-fn a_flat_task_keeps_the_members_of_its_status() {
+fn a_task_of_the_extension_keeps_the_members_of_its_status() {
     for text in [
         flat(
             "working",

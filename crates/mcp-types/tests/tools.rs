@@ -85,7 +85,7 @@ fn absent_hints_have_their_defaults() {
 }
 
 #[test]
-fn schemas_pass_through_whole() {
+fn the_schemas_of_a_tool_are_read_and_written_without_a_change() {
     let schema = json!({
         "$schema": "http://json-schema.org/draft-07/schema#", "$defs": {"a": {"x-later": [1, null]}},
         "additionalProperties": false, "oneOf": [{"$ref": "#/$defs/a"}], "type": "object"

@@ -57,7 +57,7 @@ fn an_unknown_block_keeps_all_members_and_its_neighbours() {
 }
 
 #[test]
-fn the_discriminator_may_come_anywhere() {
+fn the_discriminator_of_a_union_may_be_at_any_position() {
     assert_eq!(arm(r#"{"text":"a","type":"text"}"#), "text");
     assert_eq!(
         arm(r#"{"mimeType":"image/png","type":"image","data":""}"#),
@@ -208,7 +208,7 @@ fn an_unknown_role_is_kept() {
 }
 
 #[test]
-fn the_constant_comes_first_and_is_not_a_parameter() {
+fn the_type_of_a_content_block_is_written_first_and_needs_no_argument() {
     assert_eq!(
         serde_json::to_string(&TextContent::new("a")).unwrap(),
         r#"{"type":"text","text":"a"}"#

@@ -86,7 +86,7 @@ fn only_one_of_two_responses_to_a_request_is_delivered() {
 }
 
 #[test]
-fn a_withdrawn_call_is_forgotten_and_its_place_is_free() {
+fn a_withdrawn_call_is_forgotten_and_another_call_can_start() {
     loom::model(|| {
         let table = Arc::new(Outgoing::new(1));
         let id = table.open().unwrap();
@@ -118,7 +118,7 @@ fn an_exchange_ends_once_and_notifies_its_handler() {
 }
 
 #[test]
-fn a_request_with_a_used_id_does_not_replace_or_end_the_first() {
+fn a_request_with_an_id_in_use_does_not_affect_the_first_request() {
     loom::model(|| {
         let table = Arc::new(Incoming::new(2));
         let (first, second) = (exchange(), exchange());
@@ -194,7 +194,7 @@ fn every_frame_before_the_end_is_written_once() {
 }
 
 #[test]
-fn a_request_that_waits_for_room_continues() {
+fn a_request_continues_when_the_full_queue_has_capacity_again() {
     loom::model(|| {
         let outbox = Arc::new(Outbox::new(2));
         outbox.push(|out| out.push(b'a'));

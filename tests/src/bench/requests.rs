@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_follows_the_address() {
+    fn a_request_uses_the_path_of_its_address_or_the_default_path() {
         let [request, _] = opening(Protocol::Http, "h:1/", None);
         assert!(request.starts_with(b"POST / HTTP/1.1\r\nHost: h:1\r\n"));
         let [request, _] = opening(Protocol::Http, "h:1", None);
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_precedes_the_name_of_the_tool() {
+    fn a_tool_prefix_is_written_before_the_name_of_the_tool() {
         let requests = Requests::new(Protocol::StdioModern, Workload::Echo(3), "", None);
         let line = written(&requests.with_tool_prefix("s/"), 1);
         let message: Value = serde_json::from_str(&line).expect("json");

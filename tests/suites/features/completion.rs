@@ -81,7 +81,7 @@ async fn a_failing_completion_is_an_internal_error() {
 
 // proves: M-COMP-004, M-COMP-005
 #[tokio::test]
-async fn at_most_a_hundred_values_are_sent() {
+async fn at_most_a_hundred_suggestions_are_sent() {
     let many = |n: usize| -> Vec<String> { (0..n).map(|i| format!("v{i:03}")).collect() };
     let server =
         completed(move |request: CompletionRequest| many(request.value.parse().unwrap_or(0)));

@@ -53,7 +53,7 @@ fn arguments_keep_the_order_of_the_parameters() {
 }
 
 #[tokio::test]
-async fn prompts_are_written_and_completed() {
+async fn prompt_functions_create_messages_and_complete_arguments() {
     let server = Server::builder("s", "1")
         .state("we".to_owned())
         .prompts([review::prompt(), hello::prompt()]);

@@ -42,7 +42,7 @@ fn resource_attributes_create_resources_and_templates() {
 }
 
 #[tokio::test]
-async fn resources_are_read() {
+async fn resource_functions_return_contents() {
     let server = Server::builder("s", "1")
         .state("main".to_owned())
         .resources([readme::resource(), file::resource()]);

@@ -120,7 +120,7 @@ fn server() -> ServerBuilder<Database> {
 }
 
 #[tokio::test]
-async fn the_function_stays_a_function() {
+async fn a_function_with_the_attribute_tool_can_still_be_called() {
     assert_eq!(add(1, 2), 3);
     let length = convert(1.0, Unit::Foot, "exact".to_owned(), None).await;
     assert!(matches!(
@@ -133,7 +133,7 @@ async fn the_function_stays_a_function() {
 }
 
 #[test]
-fn doc_comments_and_types_make_the_definition() {
+fn doc_comments_and_types_define_the_tool() {
     let tool: Tool = add::tool();
     let definition = json!(tool.definition());
     let integer = |description: &str| {
@@ -203,7 +203,7 @@ fn options_and_parameter_attributes_apply() {
 }
 
 #[tokio::test]
-async fn calls_reach_the_function() {
+async fn a_tool_call_runs_the_function_with_its_arguments() {
     let mut wire = PipeEnd::session(server()).await;
     let result = wire.tool("add", json!({"a": 1, "b": 2})).await;
     assert_eq!(result["content"][0]["text"], "3");
@@ -228,7 +228,7 @@ async fn calls_reach_the_function() {
 
 // proves: TOOL-042
 #[tokio::test]
-async fn arguments_that_do_not_fit_never_reach_it() {
+async fn a_tool_call_with_invalid_arguments_does_not_run_the_function() {
     let server = server().strictness(Strictness::Strict);
     let mut wire = PipeEnd::session(server).await;
     for (name, arguments, place) in [

@@ -113,7 +113,7 @@ async fn methods_of_undeclared_features_do_not_exist() {
 
 // proves: M-VER-009, M-VER-018, M-VER-019, M-VER-020, M-META-012
 #[tokio::test]
-async fn both_kinds_of_revisions_share_only_the_pipe() {
+async fn stateless_requests_and_a_session_on_one_pipe_share_no_state() {
     let probe = Tool::new("who", |cx: Ctx| {
         let can_sample = cx
             .client_capabilities()

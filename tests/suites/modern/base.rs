@@ -54,7 +54,7 @@ async fn every_result_has_a_type_and_the_server_identity() {
 
 // proves: M-META-015
 #[tokio::test]
-async fn the_declared_client_name_changes_nothing() {
+async fn the_declared_client_name_does_not_change_any_response() {
     let mut peer = Peer::new(everything::server());
     for (method, params) in one_of_each() {
         let mut answers = BTreeSet::new();
@@ -93,7 +93,7 @@ async fn unknown_meta_keys_are_ignored_and_reach_the_handler() {
 
 // proves: M-EXT-003
 #[tokio::test]
-async fn no_extension_is_on_by_itself() {
+async fn no_extension_is_enabled_by_default() {
     let mut peer = Peer::new(Server::builder("plain", "1").tool(Tool::new("add", || "5")));
     let told = peer.call("server/discover", json!({})).await;
     assert_eq!(told["capabilities"].get("extensions"), None);

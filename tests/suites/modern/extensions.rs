@@ -47,7 +47,7 @@ async fn extensions_are_declared_with_their_settings_even_if_these_are_empty() {
 
 // proves: M-VER-007, M-EXT-006, M-EXT-008
 #[tokio::test]
-async fn a_client_without_an_extension_gets_the_core_or_an_error_that_names_it() {
+async fn without_an_extension_a_client_gets_core_features_or_an_error_naming_it() {
     for declared in [json!({}), declaring(json!({ "com.example/searching": {} }))] {
         let mut peer = Peer::with(knowing(), declared);
         assert_eq!(text(&peer.tool("likes", json!({})).await), "by the core");

@@ -181,7 +181,7 @@ async fn undeclared_input_requests_are_not_sent() {
 
 // proves: M-MRTR-012, M-MRTR-013, M-MRTR-014, M-MRTR-018, M-STATE-003
 #[tokio::test]
-async fn the_state_of_a_call_is_valid_for_that_call_only() {
+async fn the_request_state_of_a_call_is_valid_only_for_that_call() {
     let mut peer = Peer::with(everything::server(), able());
     let tool = "test_input_required_result_tampered_state";
     let asked = peer.tool(tool, json!({})).await;
@@ -321,7 +321,7 @@ async fn ask_parameters_need_one_round_trip_and_the_body_runs_once() {
 
 /// A handler that ignores errors cannot ignore an input request, because a pending request is not an error.
 #[tokio::test]
-async fn an_input_request_cannot_be_swallowed() {
+async fn a_handler_cannot_discard_an_input_request() {
     let careless = Tool::new("careless", async |cx: Ctx| {
         match cx.elicit::<Sure>("Sure?").await {
             Ok(answer) => format!("answered {}", answer.accepted().is_some()),
@@ -344,7 +344,7 @@ async fn an_input_request_cannot_be_swallowed() {
 
 // proves: M-ERR-008, M-ELIC-018, M-ELIC-020
 #[tokio::test]
-async fn urls_are_input_requests_and_not_an_error() {
+async fn required_urls_become_input_requests_and_not_an_error() {
     let paid = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&paid);
     let buy = Tool::new("buy", move |cx: Ctx| {

@@ -117,7 +117,7 @@ async fn a_subscription_that_the_client_ends_gets_no_response_and_no_end_notific
 
 // proves: M-TOOL-013, M-PROMPT-007, M-RES-008, M-RES-002, M-SUB-006, M-LOG-005
 #[tokio::test]
-async fn changes_are_notified_as_they_happen() {
+async fn each_change_is_notified_at_once_to_its_subscription() {
     let loud = Tool::new("loud", |cx: Ctx| {
         cx.progress(1.0, None);
         cx.log(LoggingLevel::Emergency, "only for the caller");

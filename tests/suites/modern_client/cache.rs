@@ -42,7 +42,7 @@ async fn serve(wire: &mut PipeEnd, page: Value) -> Value {
 
 // proves: M-CACHE-006, M-CACHE-010, M-CACHE-011
 #[tokio::test(start_paused = true)]
-async fn a_list_is_fetched_again_when_it_is_needed_and_stale() {
+async fn a_stale_list_is_fetched_again_when_it_is_requested() {
     let (mut wire, client) = pair(client()).await;
     let listed = listing(&client);
     serve(&mut wire, tools(60_000, &["a"], None)).await;
@@ -156,7 +156,7 @@ async fn the_cache_can_be_bypassed_or_disabled() {
 
 // proves: M-CACHE-013
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_is_unknown_makes_the_list_stale() {
+async fn an_error_about_an_unknown_tool_makes_the_tool_list_stale() {
     let (mut wire, client) = pair(client()).await;
     let listed = listing(&client);
     serve(&mut wire, tools(60_000, &["a"], None)).await;

@@ -106,7 +106,7 @@ async fn other_responses_to_the_probe_lead_to_a_handshake() {
 
 // proves: M-HTTP-053, M-VER-004, M-VER-010
 #[tokio::test(start_paused = true)]
-async fn a_version_that_is_refused_and_listed_is_tried_once_more() {
+async fn a_rejected_revision_that_the_server_lists_is_tried_once_more() {
     for with_id in [true, false] {
         let (mut server, connecting, probe) = probing(client()).await;
         let first = probe.body["id"].clone();
@@ -319,7 +319,7 @@ async fn a_404_with_an_unknown_method_error_fails_only_its_call() {
 
 // proves: M-SUB-012, M-SUB-015
 #[tokio::test(start_paused = true)]
-async fn a_stream_of_changes_that_breaks_is_opened_again() {
+async fn an_interrupted_stream_of_changes_is_opened_again() {
     let capabilities = json!({ "resources": { "subscribe": true } });
     let (mut server, client) = pair(client(), capabilities).await;
     let subscribing = subscribe(&client, "a:/1");
@@ -372,7 +372,7 @@ async fn of_everything(builder: ClientBuilder) -> (Client, Network) {
 }
 
 #[tokio::test]
-async fn a_server_is_the_same_on_both_kinds_of_revisions() {
+async fn a_client_gets_the_same_results_on_both_kinds_of_revisions() {
     let account = json!({ "username": "octocat", "email": "o@example.com" });
     for negotiation in [Negotiation::Auto, Negotiation::SessionBased] {
         let account = account.clone();

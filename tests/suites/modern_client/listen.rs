@@ -213,7 +213,7 @@ async fn a_rejection_does_not_affect_other_subscriptions() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn resources_that_a_restarted_server_rejects_end_alone() {
+async fn a_resource_that_a_restarted_server_rejects_ends_only_its_subscription() {
     let (mut wire, client) = pair(client()).await;
     let mut open = Vec::new();
     let subscribing = subscribe_all(&client, ["a:/1", "a:/2"].map(str::to_owned));
@@ -329,7 +329,7 @@ fn resources(request: &Value) -> &Vec<Value> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn resources_are_spread_over_streams_that_do_not_grow() {
+async fn resources_are_spread_over_streams_of_limited_size() {
     let (mut wire, client) = pair(client()).await;
     let short = subscribe_all(&client, (0..32).map(|number| format!("a:/{number}")));
     let one = welcomed(&mut wire).await;

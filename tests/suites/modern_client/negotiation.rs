@@ -119,7 +119,7 @@ async fn any_other_error_leads_to_a_handshake() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_of_older_revisions_is_used_at_its_newest_revision() {
+async fn a_server_with_only_older_revisions_is_used_at_its_newest_revision() {
     let (mut wire, connecting, probe) = probing(client()).await;
     let versions = ["2024-11-05", "2025-06-18"];
     wire.answer(&probe, discovered(&versions, json!({}))).await;
@@ -128,7 +128,7 @@ async fn a_server_of_older_revisions_is_used_at_its_newest_revision() {
 
 // proves: M-VER-004, M-VER-010, M-STDIO-023
 #[tokio::test(start_paused = true)]
-async fn a_version_that_is_refused_and_listed_is_tried_once_more() {
+async fn a_rejected_revision_that_the_server_lists_is_tried_once_more() {
     let (mut wire, connecting, probe) = probing(client()).await;
     unsupported(&mut wire, &probe, &["2099-01-01", REVISION]).await;
     assert_ne!(welcome(&mut wire, json!({})).await["id"], probe["id"]);
@@ -341,7 +341,7 @@ async fn a_slow_stateless_server_that_rejects_the_handshake_is_probed_again() {
 
 // proves: M-VER-012, M-VER-013
 #[tokio::test(start_paused = true)]
-async fn a_known_version_is_used_without_a_probe_until_it_is_wrong() {
+async fn a_known_version_is_used_without_a_probe_until_it_is_outdated() {
     let prior = |revision| client().negotiation(Negotiation::Prior(KnownVersion::of(revision)));
     let session_based = || prior(Revision::V2025_06_18);
     let (wire, transport) = PipeEnd::server();

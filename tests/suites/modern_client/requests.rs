@@ -59,7 +59,7 @@ async fn a_ping_sends_server_discover() {
 
 // proves: M-ROOT-009, M-ROOT-002
 #[tokio::test(start_paused = true)]
-async fn roots_may_change_without_a_notification() {
+async fn roots_may_change_without_a_notification_on_the_stateless_revision() {
     let roots = client().roots([Root::new("file:///a")]);
     let (mut wire, client) = connected(roots, json!({ "tools": {} })).await;
     client.set_roots([Root::new("file:///b")]).unwrap();

@@ -65,7 +65,7 @@ async fn a_resource_that_is_not_acknowledged_does_not_stop_other_resources() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn resources_are_watched_beside_a_resource_that_the_server_does_not_acknowledge() {
+async fn a_resource_can_be_subscribed_although_another_is_never_acknowledged() {
     for leaves in [false, true] {
         let (mut wire, client) = pair().await;
         let silent = subscribe(&client, "a:/silent");
@@ -83,7 +83,7 @@ async fn resources_are_watched_beside_a_resource_that_the_server_does_not_acknow
 
 /// A silent resource among new ones fails alone.
 #[tokio::test(start_paused = true)]
-async fn new_resources_of_an_unacknowledged_stream_are_requested_alone() {
+async fn new_resources_of_an_unacknowledged_stream_move_to_separate_streams() {
     let (mut wire, client) = pair().await;
     let uris = ["a:/1", "a:/silent", "a:/2"].map(str::to_owned);
     let mut all = subscribe_all(&client, uris);

@@ -95,7 +95,7 @@ async fn a_root_has_no_metadata_on_revisions_without_it() {
 
 // 2024-11-05 has the method without a capability for it.
 #[tokio::test]
-async fn completion_may_be_tried_where_it_cannot_be_declared() {
+async fn completion_may_be_requested_on_a_revision_that_cannot_declare_it() {
     for revision in REVISIONS {
         let builder = Client::builder("host", "1");
         let (mut wire, client) = PipeEnd::accept(builder, revision, json!({ "prompts": {} })).await;

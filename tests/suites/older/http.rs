@@ -105,7 +105,7 @@ fn releases() -> ServerBuilder {
 
 // A first event without data, and a stream that ends before its response, exist since 2025-11-25.
 #[tokio::test(start_paused = true)]
-async fn only_the_newest_revision_has_streams_that_are_polled() {
+async fn only_2025_11_25_has_event_streams_that_close_early_and_are_polled() {
     for revision in REVISIONS {
         let endpoint = Endpoint::new(releases()).unwrap();
         let peer = Peer::open_as(&endpoint, revision, json!({})).await;
@@ -195,7 +195,7 @@ async fn a_session_accepts_a_missing_version_header_and_refuses_an_invalid_heade
 
 // Every revision checks the origin.
 #[tokio::test]
-async fn a_foreign_page_is_refused_at_every_revision() {
+async fn a_request_from_a_foreign_web_page_is_rejected_at_every_revision() {
     for revision in REVISIONS {
         let endpoint = Endpoint::new(everything::server()).unwrap();
         let peer = Peer::open_as(&endpoint, revision, json!({})).await;

@@ -65,7 +65,7 @@ fn check_blocks(revision: &str, blocks: &[Value]) {
 }
 
 #[tokio::test]
-async fn content_is_replaced_where_its_kind_is_unknown() {
+async fn content_of_a_kind_that_the_revision_lacks_is_replaced() {
     for revision in REVISIONS {
         let mut wire = PipeEnd::open(decorated(), revision, json!({})).await;
         let result = wire.tool("structured", json!({})).await;

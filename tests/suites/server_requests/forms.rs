@@ -128,7 +128,7 @@ async fn responses_to_raw_forms_are_validated() {
 
 // proves: ELIC-047, ELIC-048, ELIC-076, M-ELIC-023, M-ELIC-031, M-ELIC-032, M-ELIC-047
 #[tokio::test]
-async fn each_action_reaches_the_handler_and_a_wrong_answer_does_not() {
+async fn each_user_action_reaches_the_handler_and_an_invalid_answer_does_not() {
     let fine = json!({ "name": "Ada", "age": 36, "kind": "person", "mail": "a@b.example" });
     let with = |member: &str, value: Value| {
         let mut content = fine.clone();

@@ -78,7 +78,7 @@ async fn sampling_uses_only_declared_capabilities() {
 // proves: SAMP-014, SAMP-015, SAMP-016, SAMP-027
 // proves: M-SAMP-008, M-SAMP-009, M-SAMP-011, M-SAMP-025, M-SAMP-027
 #[tokio::test]
-async fn sampling_that_breaks_the_rules_is_never_sent() {
+async fn a_sampling_request_that_violates_the_rules_is_never_sent() {
     let uses = |id: &str| json!({ "type": "tool_use", "id": id, "name": "t", "input": {} });
     let result = |id: &str| json!({ "type": "tool_result", "toolUseId": id, "content": [] });
     let user = |blocks: &[Value]| json!({ "role": "user", "content": blocks });
@@ -104,7 +104,7 @@ async fn sampling_that_breaks_the_rules_is_never_sent() {
             (json!([used, mixed]), "mixes"),
             (
                 json!([user(std::slice::from_ref(&c))]),
-                "does not precede it",
+                "the previous message has no tool use",
             ),
             (json!([said("system")]), "unknown role"),
         ] {
@@ -192,7 +192,7 @@ async fn meta_of_tool_uses_and_results_is_sent_unchanged() {
 
 // proves: M-SAMP-011
 #[tokio::test]
-async fn a_message_has_a_role_and_content() {
+async fn a_sampling_message_is_written_with_role_and_content() {
     let content = json!({ "type": "text", "text": "Hi" });
     let message = json!({ "role": "user", "content": content });
     assert_eq!(json!(SamplingMessage::user("Hi")), message);

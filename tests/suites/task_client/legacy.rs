@@ -65,7 +65,7 @@ async fn input_requests_of_a_task_arrive_while_its_result_is_awaited() {
 
 // proves: TASK-030
 #[tokio::test(start_paused = true)]
-async fn status_notifications_count_and_do_not_replace_polling() {
+async fn status_notifications_are_used_but_do_not_replace_polling() {
     let seen = SeenStates::default();
     let noted = seen.clone();
     let (mut wire, client) = with_session(client(), all_of_tasks(), "required").await;

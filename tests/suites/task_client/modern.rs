@@ -29,7 +29,7 @@ async fn get(wire: &mut PipeEnd, status: &str, more: Value) {
 
 // proves: M-TASK-001, M-TASK-004, M-TASK-011, M-TASK-021
 #[tokio::test(start_paused = true)]
-async fn a_call_is_one_await_whether_it_becomes_a_task_or_not() {
+async fn a_call_needs_one_await_whether_or_not_it_becomes_a_task() {
     let (mut wire, client, calling) = created(client()).await;
     get(&mut wire, "working", json!({})).await;
     get(&mut wire, "completed", json!({ "result": done() })).await;

@@ -32,7 +32,7 @@ async fn over_http(builder: ClientBuilder) -> (HttpServer, Client) {
 
 // proves: M-TASK-020, M-TASK-021, M-TASK-047
 #[tokio::test(start_paused = true)]
-async fn a_server_may_be_out_of_reach_for_a_while() {
+async fn polling_continues_with_delays_while_the_server_is_unreachable() {
     let (mut server, client) = over_http(client()).await;
     let calling = call(&client);
     let created = server.next().await;

@@ -49,7 +49,7 @@ async fn with(builder: ClientBuilder, revision: Revision, tools: Vec<Tool>) -> C
 
 // proves: M-TASK-004, M-TASK-011, M-TASK-013, TASK-013, TASK-044
 #[tokio::test(start_paused = true)]
-async fn a_task_that_requests_input_is_one_await_on_all_revisions() {
+async fn a_task_that_requests_input_needs_one_await_on_all_revisions() {
     for revision in REVISIONS {
         let client = with(accepting(), revision, vec![hello()]).await;
         let seen = SeenStates::default();

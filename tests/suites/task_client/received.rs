@@ -201,7 +201,7 @@ async fn a_server_request_gets_a_task_and_later_its_result() {
 
 // proves: TASK-056, TASK-080, TASK-082, TASK-083
 #[tokio::test(start_paused = true)]
-async fn an_error_is_the_outcome_of_its_task() {
+async fn an_error_of_a_handler_becomes_the_outcome_of_its_task() {
     let mut slow = slow(TaskLimits::default()).await;
     let text = json!({ "type": "text", "text": "hi" });
     let params = json!({ "maxTokens": 9, "task": {},

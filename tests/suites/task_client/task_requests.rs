@@ -99,7 +99,7 @@ async fn tools_are_listed_before_the_first_call_of_an_unlisted_tool() {
 
 // proves: TASK-032, TASK-078
 #[tokio::test(start_paused = true)]
-async fn a_server_may_want_all_calls_to_be_tasks() {
+async fn a_call_that_the_server_rejects_without_a_task_is_sent_again_as_a_task() {
     let (mut wire, client) = with_session(client(), all_of_tasks(), "optional").await;
     let calling = call(&client);
     let request = wire.recv_patiently().await;
@@ -113,7 +113,7 @@ async fn a_server_may_want_all_calls_to_be_tasks() {
 
 // proves: TASK-007, TASK-067
 #[tokio::test(start_paused = true)]
-async fn tasks_are_listed_where_the_server_has_a_list() {
+async fn tasks_are_listed_only_if_the_server_offers_the_list() {
     let (mut wire, client) = with_session(client(), all_of_tasks(), "optional").await;
     let listing = spawned(&client, |client| async move { client.list_tasks().await });
     let request = wire.expect("tasks/list").await;

@@ -48,7 +48,7 @@ async fn waited_for(capabilities: Value) -> (Peer, Value, Value) {
 
 // proves: TASK-004, TASK-015, TASK-016
 #[tokio::test]
-async fn a_client_that_declares_tasks_is_sent_a_task() {
+async fn a_server_request_is_sent_as_a_task_if_the_client_declares_tasks() {
     let (mut peer, call, wanted) = waited_for(takes_tasks()).await;
     let related = json!({ "io.modelcontextprotocol/related-task": { "taskId": "t-1" } });
     let accepted = json!({ "action": "accept", "content": { "name": "Ada" }, "_meta": related });
@@ -59,7 +59,7 @@ async fn a_client_that_declares_tasks_is_sent_a_task() {
 
 // proves: TASK-005, TASK-006
 #[tokio::test]
-async fn a_client_without_tasks_gets_a_plain_request() {
+async fn a_server_request_is_sent_without_a_task_if_the_client_declares_none() {
     let sampling_only = json!({ "requests": { "sampling": { "createMessage": {} } } });
     for capabilities in [
         json!({ "elicitation": {} }),
@@ -80,7 +80,7 @@ async fn a_client_without_tasks_gets_a_plain_request() {
 }
 
 #[tokio::test]
-async fn a_task_without_a_waiter_is_cancelled() {
+async fn the_task_of_a_server_request_is_cancelled_with_its_call() {
     let (mut peer, call, _) = waited_for(takes_tasks()).await;
     peer.client.wire.cancel(&call).await;
     let cancelled = peer.next("tasks/cancel").await;
@@ -88,7 +88,7 @@ async fn a_task_without_a_waiter_is_cancelled() {
 }
 
 #[tokio::test]
-async fn a_failed_task_is_a_rejected_server_request() {
+async fn a_server_request_whose_task_fails_is_rejected() {
     let (mut peer, call, wanted) = waited_for(takes_tasks()).await;
     peer.client
         .wire

@@ -197,7 +197,7 @@ fn unfinished_tasks_are_read_again_after_a_failure() {
 
 // proves: M-TASK-017
 #[tokio::test(start_paused = true)]
-async fn the_end_of_a_task_waits_for_its_store() {
+async fn a_task_ends_only_after_its_end_is_stored() {
     let store = Arc::new(Flaky::default());
     let server = gate().server.task_store(Arc::clone(&store));
     let mut peer = Peer::with_session(server, json!({})).await;

@@ -7,7 +7,7 @@ use super::*;
 
 // proves: TASK-091, M-TASK-020
 #[tokio::test]
-async fn too_many_requests_are_rejected() {
+async fn too_many_requests_about_tasks_are_rejected() {
     let server = gate().server.build().unwrap();
     let mut peer = Peer::with_session(server.clone(), json!({})).await;
     let id = peer.augmented("work").await;

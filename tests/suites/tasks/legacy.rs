@@ -117,7 +117,7 @@ async fn tasks_result_waits_for_the_task_and_returns_the_result_of_the_call() {
 
 // proves: TASK-080, TASK-081, TASK-082, TASK-083, TASK-084
 #[tokio::test]
-async fn a_failure_is_reported_as_in_a_plain_call() {
+async fn the_failure_of_a_task_is_reported_as_in_a_call_without_a_task() {
     let mut peer = Peer::with_session(gate().server, json!({})).await;
     for (tool, message, code) in [
         ("refuse", "out of order", Some(7)),
@@ -256,7 +256,7 @@ async fn messages_of_a_task_name_the_task() {
 
 // proves: CANC-006, CANC-019
 #[tokio::test]
-async fn a_notification_does_not_cancel_a_task() {
+async fn a_cancelled_notification_does_not_cancel_a_task() {
     let gate = gate();
     let mut peer = Peer::with_session(gate.server, json!({})).await;
     let request = peer

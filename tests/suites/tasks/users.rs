@@ -77,7 +77,7 @@ async fn tasks_are_not_listed_without_identities() {
 
 // proves: M-TASK-048, M-TASK-060, M-TASK-061, M-TASK-051, M-TASK-057
 #[tokio::test]
-async fn requests_without_a_session_are_checked_one_by_one() {
+async fn each_stateless_request_about_a_task_is_checked_separately() {
     let endpoint = Endpoint::new(gate().server).unwrap();
     let extensions = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
     let mut alice = StatelessPeer::new(&endpoint)

@@ -88,7 +88,7 @@ async fn a_tool_result_without_content_counts_as_empty_content() {
 }
 
 #[tokio::test]
-async fn an_unknown_list_of_templates_is_empty() {
+async fn the_template_list_is_empty_if_the_server_does_not_know_the_request() {
     for (builder, fails) in [(client(), false), (strict(), true)] {
         let capabilities = json!({ "resources": {} });
         let (mut wire, client) = PipeEnd::accept(builder, "2025-11-25", capabilities).await;
@@ -292,7 +292,7 @@ async fn a_result_with_a_malformed_member_is_kept() {
 }
 
 #[tokio::test]
-async fn a_cursor_that_is_a_number_continues_the_list() {
+async fn a_list_cursor_that_is_a_number_is_accepted() {
     let pages = || {
         vec![
             json!({ "tools": [tool("a")], "nextCursor": 7 }),
@@ -307,7 +307,7 @@ async fn a_cursor_that_is_a_number_continues_the_list() {
 
 /// Forms of the official Python SDK: optional, referenced and enum types of a language.
 #[tokio::test]
-async fn a_form_that_describes_its_types_in_another_way_is_shown() {
+async fn only_a_tolerant_client_shows_a_form_whose_fields_have_no_type() {
     let form = json!({
         "title": "Order",
         "$defs": { "Colour": { "enum": ["red", "green"], "title": "Colour" } },

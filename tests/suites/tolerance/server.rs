@@ -69,7 +69,7 @@ async fn an_argument_of_a_tool_without_arguments_is_ignored() {
 }
 
 #[tokio::test]
-async fn a_schema_without_properties_says_so() {
+async fn every_advertised_input_schema_has_the_member_properties() {
     let schema = json!({ "type": "object" });
     let server = server().tool(Tool::dynamic("open", schema, || "x"));
     let mut peer = Peer::new(server);
@@ -256,7 +256,7 @@ async fn null_counts_as_absent_in_the_optional_members_of_a_call() {
 }
 
 #[tokio::test]
-async fn an_empty_array_is_an_empty_object() {
+async fn an_empty_array_instead_of_arguments_counts_as_an_empty_object() {
     let server = server().build().unwrap();
     for mut peer in Peer::both(server.clone()).await {
         let call = named("none", json!({ "arguments": [] }));

@@ -105,7 +105,7 @@ impl Known {
 }
 
 #[test]
-fn expected_members_are_a_subset_of_the_message() {
+fn a_message_with_additional_members_matches_the_expected_members() {
     use serde_json::json;
     let mut known = Known::new("2025-11-25");
     let got = json!({"id": 5, "error": {"code": -1, "message": "no batches here"}, "list": [1, {"a": 2}]});

@@ -12,17 +12,18 @@ use super::ClientBuilder;
 
 impl ClientBuilder {
     /// Adds middleware around all messages of the client, in both directions. The first middleware added is the outermost: it
-    /// receives outbound messages last and inbound messages first. On the stateless revision, middleware receives each round trip
-    /// of a call, and each input request once.
+    /// receives outbound messages last and inbound messages first. On the stateless revision, middleware receives the request of
+    /// each round trip. It receives each input request once.
     pub fn layer(mut self, middleware: impl Middleware) -> Self {
         let middleware = SharedMiddleware::new(middleware);
         self.handlers.custom.layers.push(middleware);
         self
     }
 
-    /// Handles a request of the server that is not part of the protocol. Params that do not fit `P` are rejected before the
-    /// handler is called. If a method has several handlers, the last one is used. [`connect`](Self::connect) fails if the
-    /// protocol defines a method with this name. The stateless revision has no requests to the client.
+    /// Adds a handler for a request from the server that is not part of the protocol. Params that cannot be decoded into `P` are
+    /// rejected before the handler is called. If a method has several handlers, the last one is used. [`connect`](Self::connect)
+    /// fails if the protocol defines a method with this name. On the stateless revision the handler is never called, because
+    /// servers send no requests.
     pub fn method<P, T, F>(
         mut self,
         name: impl Into<String>,
@@ -44,9 +45,9 @@ impl ClientBuilder {
         self
     }
 
-    /// Handles a notification of the server that is not part of the protocol, with the rules of [`method`](Self::method). The
-    /// handler runs on the task that receives messages, so it must not block. A notification whose params do not fit `P` is
-    /// dropped.
+    /// Adds a handler for a notification from the server that is not part of the protocol. The rules of [`method`](Self::method)
+    /// apply. The handler runs on the task that receives messages, so it must not block. A notification is dropped if its params
+    /// cannot be decoded into `P`.
     pub fn on_notification<P: DeserializeOwned>(
         mut self,
         name: impl Into<String>,

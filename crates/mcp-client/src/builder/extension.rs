@@ -43,16 +43,16 @@ pub trait Extension {
     /// Adds the methods, notifications and middleware of the extension to an empty builder. Other
     /// settings of the builder are ignored.
     ///
-    /// The methods and notifications are only for servers that declare the extension.
+    /// The methods and notifications are handled only if the server declares the extension.
     fn install(self, client: ClientBuilder) -> ClientBuilder
     where
         Self: Sized;
 }
 
 impl ClientBuilder {
-    /// Declares an extension and installs its handlers. If a method has a handler already, the extension is not installed, and
-    /// [`connect`](Self::connect) reports the problem. `connect` also checks that all required extensions are installed, so the
-    /// order of the calls does not matter.
+    /// Declares an extension and installs its handlers. If a method or notification of the extension already has a handler, the
+    /// extension is not installed, and [`connect`](Self::connect) reports the problem. `connect` also checks that all required
+    /// extensions are installed, so the order of the calls does not matter.
     pub fn with(mut self, extension: impl Extension) -> Self {
         let id = extension.id().to_owned();
         let (settings, requires) = (extension.settings(), extension.requires());
@@ -69,7 +69,8 @@ impl ClientBuilder {
 }
 
 impl Custom {
-    /// Returns why the handlers of an extension cannot be added.
+    /// Returns the reason why the extension `id` cannot be installed, or `None` if it can. `new` has the handlers of the
+    /// extension.
     fn clash(&self, id: &str, new: &Self) -> Option<String> {
         let refuse = |why: String| Some(format!("extension {id:?} was not installed: {why}"));
         if self.requires.contains_key(id) {

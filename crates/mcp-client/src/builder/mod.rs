@@ -33,7 +33,7 @@ pub use extension::Extension;
 
 /// The settings of a client before it connects.
 ///
-/// If a handler is added, the client declares the capability that belongs to the handler.
+/// Adding a handler makes the client declare the capability that belongs to the handler.
 #[derive(Debug, Clone)]
 #[must_use = "a builder does nothing before `connect`"]
 pub struct ClientBuilder {
@@ -53,7 +53,7 @@ pub struct ClientBuilder {
     strictness: Strictness,
     experimental: std::collections::BTreeMap<String, JsonObject>,
     extensions: std::collections::BTreeMap<String, JsonObject>,
-    /// The capabilities of the client for which a gateway connects.
+    /// The capabilities of the client on whose behalf a gateway connects.
     relayed: Option<ClientCapabilities>,
 }
 
@@ -80,16 +80,15 @@ impl ClientBuilder {
         }
     }
 
-    /// Declares the identity of another client, for a gateway that passes the requests of the server to that client. The
-    /// capabilities replace the capabilities that belong to the handlers of this builder. A gateway wraps the [`Transport`] to
-    /// receive the requests.
+    /// Declares the identity of another client, for a gateway that passes server requests to that client. These capabilities
+    /// replace the capabilities of the handlers in this builder. A gateway wraps the [`Transport`] to receive the requests.
     pub fn relay(mut self, client: Implementation, capabilities: ClientCapabilities) -> Self {
         self.info = client;
         self.relayed = Some(capabilities);
         self
     }
 
-    /// Sets the name that is shown to users.
+    /// Sets the client's name that is shown to users.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.info.title = Some(title.into());
         self
@@ -107,22 +106,21 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets how long [`connect`](Self::connect) may take, from starting the transport to the end of
-    /// the negotiation; default: 30 s. Over HTTP this includes the sign-in of a user, if the server
-    /// requires authorization: set a longer timeout for such servers.
+    /// Sets how long [`connect`](Self::connect) may take, from starting the transport to the end of the negotiation; default: 30
+    /// s. Over HTTP this time includes the sign-in of a user. Set a longer timeout if the server requires authorization.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
         self
     }
 
-    /// Sets the newest revision to use; default: the newest supported revision. If this is a session-based revision, the client
-    /// does not probe servers.
+    /// Sets the newest revision to use; default: the newest supported revision. With a session-based revision, the client sends
+    /// `initialize` without a probe.
     pub fn revision(mut self, revision: Revision) -> Self {
         self.policy.newest = revision;
         self
     }
 
-    /// Sets how the client finds out the revision of the server; default: by a probe.
+    /// Sets how the client determines the server's revision; default: [`Negotiation::Auto`], which probes.
     pub fn negotiation(mut self, negotiation: Negotiation) -> Self {
         self.policy.negotiation = negotiation;
         self
@@ -155,10 +153,10 @@ impl ClientBuilder {
         self
     }
 
-    /// Disables the tool list request before the first [`call_tool`](Client::call_tool) of a tool that was not listed yet. The
-    /// client sends this request only to servers of 2025-11-25 that declare tasks, because the list says which tools must be
-    /// called as tasks. With this setting, the client calls the tool without a task. It lists the tools only if the server
-    /// rejects the call, or if the call requests a task ([`ToolCall::as_task`](crate::ToolCall::as_task)).
+    /// Disables the tool list request before the first [`call_tool`](Client::call_tool) of a tool that was not listed yet. By
+    /// default, the client sends this request to servers of 2025-11-25 that declare tasks, because the list says which tools must
+    /// be called as tasks. With this setting, the client calls an unlisted tool without a task. The client then lists the tools
+    /// only if the server rejects the call, or if the call requests a task ([`ToolCall::as_task`](crate::ToolCall::as_task)).
     pub fn without_listing_tools(mut self) -> Self {
         self.lists_before_call = false;
         self
@@ -178,7 +176,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Enables pings that check the connection; default: off.
+    /// Enables pings that check whether the server still responds; default: off.
     pub fn keep_alive(mut self, keep_alive: KeepAlive) -> Self {
         self.keep_alive = Some(keep_alive);
         self
@@ -194,9 +192,9 @@ impl ClientBuilder {
         self
     }
 
-    /// Lets servers continue tool calls as tasks (the tasks extension, since 2026-07-28). The program still awaits the call once.
-    /// This can take long, so set [`ToolCall::timeouts`](crate::ToolCall::timeouts). Off by default, like every extension. Tools
-    /// of 2025-11-25 that only run as tasks do not need this setting.
+    /// Lets servers continue tool calls as tasks (the tasks extension, since 2026-07-28). The program awaits the call as usual.
+    /// The call then ends when the task ends, which can take long, so set [`ToolCall::timeouts`](crate::ToolCall::timeouts). Off
+    /// by default, like every extension. Tools of 2025-11-25 that only run as tasks do not need this setting.
     pub fn task_calls(mut self) -> Self {
         self.extensions.extend(v2026_07_28::tasks_extension());
         self
@@ -208,8 +206,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Declares an extension with its settings; pass an empty object for an extension without settings.
-    /// [`Client::capabilities`] has the extensions of the server.
+    /// Declares an extension with its settings; pass an empty object for an extension without settings. [`Client::capabilities`]
+    /// returns the server's extensions.
     ///
     /// The identifier has a prefix, as in `com.example/search`. Connecting fails if the identifier is malformed.
     pub fn extension(mut self, identifier: impl Into<String>, settings: JsonObject) -> Self {
@@ -244,14 +242,14 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets a callback for the completion of an accepted URL elicitation, with its id. Only servers
+    /// Sets a callback that is called when an accepted URL elicitation is complete, with the id of the elicitation. Only servers
     /// with sessions notify the client of the completion.
     pub fn on_elicit_url_done(mut self, handler: impl Fn(String) + Send + Sync + 'static) -> Self {
         self.handlers.url_done = Some(Arc::new(handler));
         self
     }
 
-    /// Sets the handler of sampling requests. Let a person review and reject them.
+    /// Sets the handler of sampling requests. The handler should let a person review and reject each request.
     pub fn on_sample<F>(mut self, handler: impl Fn(Sample) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<CreateMessageResult, ErrorObject>> + Send + 'static,
@@ -280,9 +278,9 @@ impl ClientBuilder {
         self
     }
 
-    /// Adds a callback for log messages of the server. All callbacks are called, in the order in which they
-    /// were added. On the stateless revision, a server sends log messages only for requests that
-    /// declare a level, so all requests declare `info`; [`Client::set_log_level`] changes it.
+    /// Adds a callback for log messages of the server. All callbacks are called, in the order in which they were added. On the
+    /// stateless revision, a server sends log messages only for requests that declare a level. If a callback is added, all
+    /// requests declare the level `info`. [`Client::set_log_level`] changes this level.
     pub fn on_log(
         mut self,
         handler: impl Fn(LoggingMessageNotificationParams) + Send + Sync + 'static,
@@ -292,22 +290,22 @@ impl ClientBuilder {
     }
 
     /// Adds a callback for list changes of the server. All callbacks are called, in the order in which they were added. On the
-    /// stateless revision, the client then keeps a stream open if the server declares such notifications.
+    /// stateless revision, the client keeps a stream open for these changes if the server declares list changes.
     pub fn on_change(mut self, handler: impl Fn(ChangedList) + Send + Sync + 'static) -> Self {
         add_callback(&mut self.handlers.changed, handler);
         self
     }
 
     /// Sets a callback for the end of the change notifications on the stateless revision. The callback receives the reason: the
-    /// server has rejected the subscription, or the stream could not be opened again. The connection itself can still work. If
-    /// the server ends the stream, the client opens it again first.
+    /// server rejected the subscription, or the stream could not be reopened. The connection can still work. A stream that the
+    /// server ends is first reopened, without a call of this callback.
     pub fn on_changes_ended(mut self, handler: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.handlers.changes_ended = Some(Arc::new(handler));
         self
     }
 
-    /// Sets a callback that approves each tool call by name and arguments; `false` rejects the
-    /// call.
+    /// Sets a callback that receives the name and arguments of each tool call before it is sent. If the callback returns `false`,
+    /// the call fails.
     pub fn approve(
         mut self,
         approve: impl Fn(&str, &Value) -> bool + Send + Sync + 'static,
@@ -343,7 +341,7 @@ impl ClientBuilder {
         capabilities
     }
 
-    /// Returns the tasks capability. It names the requests that have a handler, because these requests can run as tasks.
+    /// Returns the tasks capability. It lists the server requests that have a handler, because these requests can run as tasks.
     fn task_capability(&self) -> ClientTasksCapability {
         let mut requests = ClientTaskRequests::default();
         if self.handlers.form.is_some() || self.handlers.url.is_some() {
@@ -448,7 +446,7 @@ impl ClientBuilder {
     }
 }
 
-/// Adds a callback that is called after the earlier callbacks.
+/// Adds `handler` to the existing callbacks. It is called after them.
 fn add_callback<T: Clone + 'static>(
     callbacks: &mut Option<Callback<T>>,
     handler: impl Fn(T) + Send + Sync + 'static,

@@ -1,4 +1,4 @@
-//! The listed tools: output schemas, parameters that are echoed in headers, task support.
+//! The tools that the server has listed: output schemas, parameters that are echoed in headers, and task support.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -52,7 +52,8 @@ impl Tools {
         self.by_name.remove(name);
     }
 
-    /// Stores a tool, unless there are too many tools. Omits an output schema for which there is no room.
+    /// Stores a tool, unless the maximum number of tools is reached. If all schemas together would be too large, stores the tool
+    /// without its output schema.
     fn insert(&mut self, name: &str, mut known: KnownTool) {
         self.remove(name);
         if self.by_name.len() >= MAX_TOOLS {
@@ -72,9 +73,9 @@ impl Tools {
 
 #[derive(Default, Clone)]
 struct KnownTool {
-    /// Digest of both schemas, to avoid compiling them again.
+    /// Digest of the input and output schema. A tool with the same digest is not compiled again.
     digest: u64,
-    /// The output schema as JSON; compiled when it is needed.
+    /// The output schema as JSON text. It is compiled when a result is first validated.
     output: Option<Arc<str>>,
     header_params: Option<Arc<HeaderParams>>,
     /// Whether calls may run as tasks (2025-11-25).
@@ -91,7 +92,7 @@ impl KnownTools {
         }
     }
 
-    /// Returns whether arguments are echoed in headers.
+    /// Returns whether the transport echoes arguments in headers.
     pub(crate) fn has_headers(&self) -> bool {
         self.has_headers
     }
@@ -241,7 +242,7 @@ impl KnownTools {
         validator.check(content).map_err(error)
     }
 
-    /// Returns the headers that echo arguments of a call: names and encoded values.
+    /// Returns the headers that echo arguments of a call. Each item is a header name and an encoded value.
     pub(crate) fn headers(
         &self,
         name: &str,

@@ -1,7 +1,7 @@
 //! The result cache of one client.
 //!
-//! Each client has a separate cache, like its credentials, so that private results are never
-//! shared. Time is an argument.
+//! Each client has a separate cache, like its credentials, so that private results are never shared. Functions receive the
+//! current time as an argument.
 //!
 //! Specification:
 //! [caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching).
@@ -24,7 +24,7 @@ use tokio::time::Instant;
 use crate::changes::table::covers;
 use crate::request::member;
 
-/// The maximum time to live. A longer time of the server is shortened to this time.
+/// The maximum time to live. If the server sends a longer time, this maximum applies.
 const MAX_TTL: Duration = Duration::from_secs(24 * 3_600);
 
 /// Limits of the result cache.
@@ -33,7 +33,7 @@ const MAX_TTL: Duration = Duration::from_secs(24 * 3_600);
 pub struct CacheLimits {
     /// Maximum number of results. Default: 256.
     pub entries: usize,
-    /// Maximum bytes of all results. Default: 8 MiB.
+    /// Maximum size of all results together, in bytes. Default: 8 MiB.
     pub bytes: usize,
 }
 
@@ -60,7 +60,7 @@ impl CacheLimits {
         self
     }
 
-    /// Sets the maximum bytes of all results.
+    /// Sets the maximum size of all results together, in bytes.
     #[must_use]
     pub fn with_bytes(mut self, bytes: usize) -> Self {
         self.bytes = bytes;
@@ -77,9 +77,9 @@ pub(crate) struct Cache {
 struct Inner {
     entries: HashMap<Key, Entry>,
     bytes: usize,
-    /// Counts uses, to find the least recently used result.
+    /// Number of look-ups so far. Each result stores the number of its last use, to find the least recently used result.
     uses: u64,
-    /// Number of changes, which shows whether a change occurred between a request and its response.
+    /// Number of removals of results so far. If it differs between a request and its response, a change occurred in between.
     changes: u64,
 }
 
@@ -96,7 +96,7 @@ struct Entry {
     bytes: usize,
 }
 
-/// The key of a result that is not in the cache and must be requested.
+/// The key under which a requested result can be stored. It was not in the cache.
 pub(crate) struct EmptySlot {
     key: Key,
     changes: u64,
@@ -167,7 +167,7 @@ impl Cache {
         inner.entries.insert(slot.key, entry);
     }
 
-    /// Removes all results of some methods.
+    /// Removes all results of the given methods.
     pub(crate) fn forget(&self, methods: &[&str]) {
         self.forget_where(|key| methods.contains(&&*key.method));
     }
@@ -248,12 +248,12 @@ fn is_cacheable(method: &str) -> bool {
     )
 }
 
-/// Returns whether the result depends on values outside of the key.
+/// Returns whether the params continue an earlier round trip. The result then depends on that round trip, and is not cached.
 fn is_retry(params: &JsonObject) -> bool {
     params.contains_key("inputResponses") || params.contains_key("requestState")
 }
 
-/// Returns the time to live of a result: zero if it is missing, negative or not a number.
+/// Returns the time to live that the result names. Returns zero if the time to live is missing, negative or not a number.
 fn ttl(result: &RawJson) -> Duration {
     let millis = member(result, "ttlMs").and_then(|text| decode::<f64>(text).ok());
     let seconds = millis.unwrap_or(0.0).max(0.0) / 1_000.0;

@@ -1,4 +1,4 @@
-//! The cached results, their number, and the time for which they are cached.
+//! Tests of the result cache: which results are stored, how many, and for how long.
 
 use serde_json::json;
 
@@ -18,7 +18,7 @@ fn result(members: Value) -> RawJson {
     RawJson::copy(&members.to_string())
 }
 
-/// Looks up a result that is not cached.
+/// Looks up a result and panics if it is cached.
 fn missing(cache: &Cache, method: &str, params: Value, fresh: bool, now: Instant) -> EmptySlot {
     match cache.find(method, &object(params), fresh, now) {
         Lookup::Miss(slot) => slot,
@@ -26,7 +26,7 @@ fn missing(cache: &Cache, method: &str, params: Value, fresh: bool, now: Instant
     }
 }
 
-/// Keeps `text` for a minute.
+/// Stores a result with `text` and a time to live of one minute.
 fn put(cache: &Cache, method: &str, params: Value, text: &str, now: Instant) {
     let slot = missing(cache, method, params, false, now);
     cache.keep(slot, &result(json!({ "ttlMs": 60_000, "text": text })), now);
@@ -48,7 +48,7 @@ fn cache() -> Cache {
 
 // proves: M-CACHE-003, M-CACHE-006, M-CACHE-010
 #[test]
-fn a_cached_result_is_used_within_its_time_to_live_and_for_its_params() {
+fn a_cached_result_is_used_for_the_same_params_until_its_time_to_live_ends() {
     let (cache, now) = (cache(), Instant::now());
     let a = json!({ "uri": "x:a", "_meta": { "progressToken": 1 } });
     put(&cache, method::RESOURCES_READ, a, "a", now);
@@ -141,7 +141,7 @@ fn a_fresh_request_bypasses_the_cache_and_updates_it() {
 }
 
 #[test]
-fn a_change_during_a_request_prevents_caching() {
+fn a_result_is_not_cached_if_a_change_arrives_during_its_request() {
     let (cache, now) = (cache(), Instant::now());
     let slot = missing(&cache, method::TOOLS_LIST, json!({}), false, now);
     cache.forget(&[method::TOOLS_LIST]);
@@ -150,7 +150,7 @@ fn a_change_during_a_request_prevents_caching() {
 }
 
 #[test]
-fn the_cache_has_a_size_limit() {
+fn a_full_cache_drops_the_least_recently_used_result() {
     let now = Instant::now();
     let page = |n: usize| json!({ "cursor": n.to_string() });
     let few = Cache::new(CacheLimits::default().with_entries(3));
@@ -184,7 +184,7 @@ fn the_cache_has_a_size_limit() {
 }
 
 #[test]
-fn the_time_to_live_is_capped() {
+fn the_time_to_live_of_a_cached_result_has_a_maximum() {
     let (cache, now) = (cache(), Instant::now());
     let slot = missing(&cache, method::TOOLS_LIST, json!({}), false, now);
     cache.keep(

@@ -18,29 +18,30 @@ use crate::sync::race;
 
 /// Maximum number of consecutive streams that fail before they are acknowledged.
 const MAX_FAILURES: u32 = 16;
-/// A stream that was open for less than this time counts as ended at once.
+/// A stream that was open for less than this time is counted as a stream that ended at once.
 const SETTLED: Duration = Duration::from_secs(10);
-/// Time within which the server must acknowledge a stream with several changes. After that, the client moves the new resources to
-/// separate streams, because one of them may be the reason why the server does not respond.
+/// Time within which the server must acknowledge a stream with several changes. After this time, the client moves the new
+/// resources to separate streams, because one of the resources may be the reason why the server does not respond.
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(3);
-/// Upper bound of the first delay. The bound doubles with each failure.
+/// Upper bound of the delay after the first failure. The bound doubles with each failure.
 const BASE_DELAY: Duration = Duration::from_millis(500);
 /// Upper bound of all delays.
 const MAX_DELAY: Duration = Duration::from_secs(30);
-/// The keys of requests.
+/// Counter for the keys that identify requests.
 static KEYS: AtomicU64 = AtomicU64::new(0);
 
-/// The state of the task.
+/// The state of the task that keeps a stream open.
 struct Keeper {
     stream: Arc<ChangeStream>,
     wanted: watch::Receiver<WantedChanges>,
-    /// The acknowledged request. It stays open until the next request is acknowledged, so that no notification is lost.
+    /// The acknowledged request. The request stays open until the next request is acknowledged, so that no notification is lost.
     current: Option<OpenRequest>,
-    /// Whether new changes are requested one by one, because the server has rejected some new changes.
+    /// Whether new changes are requested one at a time. This finds out which changes the server rejects.
     is_one_by_one: bool,
-    /// The resources that were new in the last requests. One of them may be the reason why streams end at once.
+    /// The resources that were new in the last requests. One of these resources may be the reason why streams end at once.
     suspects: Vec<Arc<str>>,
-    /// Number of failures since the last acknowledgement, and number of consecutive streams that ended at once.
+    /// `failures` is the number of failures since the last acknowledgement. `short` is the number of consecutive streams that
+    /// ended at once.
     failures: u32,
     short: u32,
     was_open: bool,
@@ -61,8 +62,8 @@ pub(super) async fn run<T: OpenStream>(opener: Weak<T>, stream: Arc<ChangeStream
 }
 
 impl Keeper {
-    /// Opens the next stream. If the open stream has the wanted changes, first waits until the client wants other changes.
-    /// Returns `None` once the connection has ended.
+    /// Opens the next stream. If the open stream already covers the wanted changes, first waits until the client wants other
+    /// changes. Returns `None` once the connection has ended.
     async fn step<T: OpenStream>(&mut self, opener: &Weak<T>) -> Option<()> {
         let (number, requested) = {
             let wanted = self.wanted.borrow_and_update();
@@ -116,7 +117,7 @@ impl Keeper {
         }
     }
 
-    /// Returns whether the open stream has these changes.
+    /// Returns whether the open stream was requested with exactly these changes.
     fn is_current(&self, requested: &RequestedChanges) -> bool {
         let Some(current) = &self.current else {
             return false;
@@ -155,8 +156,8 @@ impl Keeper {
         Some((request, limit))
     }
 
-    /// Waits until a request is acknowledged or has failed, or until other changes wait for the end of this request. Meanwhile,
-    /// reads the previous stream.
+    /// Waits until the request is acknowledged or has failed. Also returns if the client wants other changes and the request
+    /// takes too long. Meanwhile, reads the previous stream.
     async fn acknowledged(
         &mut self,
         request: &mut Option<OpenRequest>,
@@ -195,8 +196,8 @@ impl Keeper {
         race(race(acknowledged, read(request)), race(late, previous)).await
     }
 
-    /// Returns the resources that may be the reason why the server does not acknowledge a request: the new resources. If there
-    /// are no new resources and no stream is open, returns all resources.
+    /// Returns the resources that may be the reason why the server does not acknowledge a request. These are the new resources.
+    /// If no resource is new and no stream is open, returns all resources.
     fn unacknowledged(&self, requested: &RequestedChanges) -> Vec<Arc<str>> {
         let wanted = self.wanted.borrow();
         let new = wanted.new_of(&requested.resources);
@@ -206,7 +207,7 @@ impl Keeper {
         }
     }
 
-    /// Moves each of these resources to a separate stream.
+    /// Moves each resource in `uris` to a separate stream, and starts these streams.
     fn separate<T: OpenStream>(&self, uris: &[Arc<str>], opener: &Weak<T>) {
         if let (Some(list), Some(opener)) = (self.stream.list.upgrade(), opener.upgrade()) {
             for stream in list.separate(&self.stream, uris) {
@@ -227,14 +228,15 @@ impl Keeper {
         self.suspects = suspects.map(Arc::clone).collect();
     }
 
-    /// Returns whether the server has ended a stream soon after the acknowledgement, at least for the second time.
+    /// Returns whether the server has ended a stream soon after the acknowledgement, and this was at least the second time in a
+    /// row.
     fn is_repeated_end(&self, event: &Event, began: Option<Instant>) -> bool {
         let has_ended = matches!(event, Event::Broken(_) | Event::Rejected(_));
         has_ended && self.short > 0 && began.is_some_and(|began| began.elapsed() < SETTLED)
     }
 
-    /// Moves the suspected resources of a stream to separate streams. Returns whether there are suspected resources and the
-    /// stream has other changes as well.
+    /// Moves the suspected resources to separate streams. Returns `false` if there are no suspected resources, or if the request
+    /// has only one resource and no lists.
     fn isolate<T: OpenStream>(&mut self, requested: &RequestedChanges, opener: &Weak<T>) -> bool {
         if !requested.is_divisible() {
             self.stream.set_failing(!requested.resources.is_empty());
@@ -272,8 +274,8 @@ impl Keeper {
         Some(())
     }
 
-    /// Handles a rejection: finds the changes that the server does not accept, so that the client can still subscribe to the
-    /// other changes.
+    /// Handles a rejected request. Finds the changes that the server does not accept, so that the client can subscribe to the
+    /// remaining changes.
     async fn rejected(&mut self, requested: &RequestedChanges, error: ErrorObject, number: u64) {
         let wanted = self.wanted.borrow().clone();
         let new = wanted.new_of(&requested.resources);
@@ -297,8 +299,8 @@ impl Keeper {
         }
     }
 
-    /// Ends the subscriptions to new resources. If there are no new resources and no open stream, ends all subscriptions, and
-    /// waits until the client wants other changes.
+    /// Ends the subscriptions to new resources. If no resource is new and no stream is open, ends all subscriptions, and waits
+    /// until the client wants other changes.
     async fn give_up(&mut self, reason: String, number: u64) {
         let wanted = self.wanted.borrow().clone();
         let error = ListenError::Ended(reason.clone());
@@ -319,7 +321,8 @@ impl Keeper {
         self.read_until_changed(number).await;
     }
 
-    /// Waits before the next stream is opened, at most until the connection is closed. `reason` says how the last stream ended.
+    /// Waits before the next stream is opened. Returns early if the connection is closed. `reason` says how the last stream
+    /// ended.
     async fn pause(&mut self, reason: &str, wait: Duration) {
         tracing::debug!(reason, ?wait, "listening again");
         let closed = async {
@@ -343,7 +346,7 @@ impl Keeper {
         race(changed, ended).await;
     }
 
-    /// Reports that no change notifications are received any more.
+    /// Calls the callback that reports the end of change notifications.
     fn report_end(&self, reason: &str) {
         tracing::warn!(reason, "no more change notifications are received");
         if let Some(callback) = &self.stream.on_end {
@@ -359,8 +362,8 @@ async fn changed(wanted: &mut watch::Receiver<WantedChanges>) -> Event {
     }
 }
 
-/// Returns a random delay below a bound that doubles (full jitter), so that clients of the same
-/// server do not reconnect at the same time.
+/// Returns a random delay below an upper bound (full jitter). The bound doubles with each failure. The delay is random so that
+/// clients of the same server do not reconnect at the same time.
 fn delay(attempt: u32) -> Duration {
     let bound = BASE_DELAY
         .saturating_mul(1 << attempt.min(16))

@@ -1,6 +1,6 @@
-//! Change notifications on the stateless revision: a few streams for all wanted changes.
+//! Change notifications on the stateless revision. A few streams together cover all wanted changes.
 //!
-//! [`SubscriptionListener`] distributes the resources among the streams. The first stream also has the changes of lists.
+//! [`SubscriptionListener`] distributes the resources among the streams. The first stream also covers list changes.
 //!
 //! Specification: [subscriptions][spec].
 //!
@@ -46,7 +46,7 @@ impl SubscriptionListener {
         first.start(opener);
     }
 
-    /// Subscribes to a resource, on the stream that already has it, or on the first stream with room.
+    /// Subscribes to a resource. Uses the stream that already covers the resource, or the first stream that is not full.
     ///
     /// # Errors
     /// All streams are full.
@@ -60,7 +60,7 @@ impl SubscriptionListener {
         Ok(resource)
     }
 
-    /// Returns the changes that the server has acknowledged on all streams.
+    /// Returns the changes that the server has acknowledged, on all streams together.
     pub(crate) fn acknowledged_filter(&self) -> Option<SubscriptionFilter> {
         let streams = lock(&self.0.streams);
         let filters = streams
@@ -88,7 +88,7 @@ impl SubscriptionListener {
         }
     }
 
-    /// Handles the end of a stream by the server.
+    /// Records that the server has ended the stream with the request `id`.
     pub(crate) fn on_cancelled(&self, id: &RequestId) {
         for stream in lock(&self.0.streams).iter() {
             stream.on_cancelled(id);
@@ -111,7 +111,7 @@ impl SubscriptionListener {
         }
     }
 
-    /// Resets the state for a new connection. The old connection ended before the client wanted any changes.
+    /// Resets the state for a new connection. Call it only if the client wanted no changes on the old connection.
     pub(crate) fn reopen(&self) {
         self.0.reopen();
     }

@@ -1,4 +1,4 @@
-//! A request of a stream, and how it ends.
+//! An open `subscriptions/listen` request, and how it ends.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -11,8 +11,7 @@ use tokio::time::Instant;
 use super::wanted::RequestedChanges;
 use crate::sync::race;
 
-/// The end of a stream by the server. Another instance of the server may follow, so the client
-/// listens again.
+/// The reason if the server ends a stream. The client opens the stream again, because another instance of the server may answer.
 const ENDED: &str = "the server ended the subscription";
 
 /// An event of a request.
@@ -20,14 +19,14 @@ pub(super) enum Event {
     /// The client wants other changes.
     Changed,
     Acknowledged,
-    /// The request has not been acknowledged yet, and other changes wait until it ends.
+    /// The request was not acknowledged in time, and the client wants other changes.
     Late,
     Rejected(ErrorObject),
     Broken(String),
     Closed,
 }
 
-/// The open requests of a stream.
+/// The open requests of one stream.
 pub(super) type OpenEntries = Arc<watch::Sender<Vec<OpenEntry>>>;
 
 /// One request.
@@ -41,7 +40,7 @@ pub(super) struct OpenEntry {
 }
 
 impl OpenEntry {
-    /// Returns whether this is the request with the id. A transport that does not report ids has
+    /// Returns whether this request has the id `id`. Returns `true` if the id of this request is unknown: the transport then has
     /// only one stream at a time.
     pub(super) fn is(&self, id: &RequestId) -> bool {
         self.id.get().is_none_or(|own| own == *id)
@@ -66,7 +65,7 @@ impl Drop for OpenRequest {
     }
 }
 
-/// Reads a stream until it ends, and then removes its request.
+/// Reads the stream of a request until the stream ends. Then removes the request and returns the reason.
 pub(super) async fn read(request: &mut Option<OpenRequest>) -> Event {
     let Some(open) = request else {
         return pending().await;
@@ -91,7 +90,7 @@ pub(super) async fn read(request: &mut Option<OpenRequest>) -> Event {
     event
 }
 
-/// Reads a stream until it is dropped.
+/// Reads the stream of a request and never returns. Dropping the future stops the reading.
 pub(super) async fn read_silently(request: &mut Option<OpenRequest>) -> Event {
     read(request).await;
     pending().await

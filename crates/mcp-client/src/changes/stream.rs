@@ -1,7 +1,6 @@
 //! One stream of change notifications on the stateless revision.
 //!
-//! [`ChangeStream`] holds the wanted changes and the open requests for them. The task in `keep` sends the
-//! requests.
+//! [`ChangeStream`] holds the wanted changes and the open requests for these changes. The task in `keep` sends the requests.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -24,11 +23,11 @@ const NOT_SENT: &str = "the server does not send notifications for this resource
 /// The changes that the client wants to be notified of on one stream.
 pub(crate) struct ChangeStream {
     pub(super) wanted: watch::Sender<WantedChanges>,
-    /// The requests in flight: the current request, and the request that will replace it.
+    /// The requests in flight: the current request and the request that is to replace it.
     pub(super) open: OpenEntries,
     pub(super) subscriptions: Arc<Subscriptions>,
     pub(super) on_end: Option<OnChangesEnded>,
-    /// The list that has this stream.
+    /// The list of all streams, which contains this stream.
     pub(super) list: Weak<StreamList>,
     is_running: AtomicBool,
 }
@@ -45,7 +44,7 @@ impl ChangeStream {
         })
     }
 
-    /// Starts the task, unless it is running.
+    /// Starts the task that sends the requests, unless it is running.
     pub(super) fn start<T: OpenStream>(self: &Arc<Self>, opener: &Arc<T>) {
         if !self.is_running.swap(true, Ordering::AcqRel) {
             let opener: Weak<T> = Arc::downgrade(opener);
@@ -57,7 +56,7 @@ impl ChangeStream {
         self.wanted.borrow().resources.contains_key(uri)
     }
 
-    /// Returns whether the stream has the wanted resource with this key.
+    /// Returns whether the client wants the resource `uri` with the key `key` on this stream.
     pub(super) fn has(&self, uri: &str, key: u64) -> bool {
         let wanted = self.wanted.borrow();
         wanted.resources.get(uri).is_some_and(|it| it.key == key)
@@ -68,7 +67,7 @@ impl ChangeStream {
         wanted.is_closed || wanted.has_room(uri)
     }
 
-    /// Returns whether the stream has neither resources nor lists.
+    /// Returns whether the client wants neither resources nor lists on this stream.
     pub(super) fn is_unused(&self) -> bool {
         self.wanted.borrow().is_unused()
     }
@@ -118,7 +117,7 @@ impl ChangeStream {
         });
     }
 
-    /// Removes a resource that moves to another stream.
+    /// Removes and returns a resource that moves to another stream.
     pub(super) fn take(&self, uri: &str) -> Option<WantedResource> {
         let mut taken = None;
         self.wanted.send_modify(|wanted| {
@@ -128,8 +127,8 @@ impl ChangeStream {
         taken
     }
 
-    /// Adds a resource of another stream to this stream, which is unused. No other resource is added until the server has
-    /// acknowledged this resource.
+    /// Adds a resource that moves from another stream. This stream must be unused. No other resource is added until the server
+    /// has acknowledged this resource.
     pub(super) fn put(&self, uri: &Arc<str>, resource: WantedResource) {
         self.wanted.send_modify(|wanted| {
             wanted.is_failing = true;
@@ -154,7 +153,7 @@ impl ChangeStream {
         self.close();
     }
 
-    /// Returns whether there is a request with this id; `None` if a request has no id yet.
+    /// Returns whether a request has this id. Returns `None` if this is unknown, because a request has no id yet.
     pub(super) fn has_request(&self, id: Option<&RequestId>) -> bool {
         let open = self.open.borrow();
         open.iter().any(|entry| entry.id.get().as_ref() == id)
@@ -185,7 +184,7 @@ impl ChangeStream {
         }
     }
 
-    /// Stores which of the requested changes the server sends.
+    /// Stores which of the requested changes the server acknowledged. Ends the subscriptions to the other changes.
     fn settle(
         &self,
         asked: Option<&RequestedChanges>,
@@ -220,7 +219,7 @@ impl ChangeStream {
         });
     }
 
-    /// Ends the subscriptions to those resources for which the server sends no notifications.
+    /// Ends the subscriptions to all resources for which `is_refused` returns `true`. The subscribers receive `error`.
     pub(super) fn refuse(
         &self,
         error: &ListenError,
@@ -237,7 +236,7 @@ impl ChangeStream {
         });
     }
 
-    /// Handles the end of a stream by the server.
+    /// Records that the server has ended the stream with the request `id`.
     pub(super) fn on_cancelled(&self, id: &RequestId) {
         self.open.send_if_modified(|open| {
             let has_id = |entry: &&mut OpenEntry| entry.id.get().as_ref() == Some(id);
@@ -246,7 +245,7 @@ impl ChangeStream {
         });
     }
 
-    /// Returns whether the request exists and was acknowledged.
+    /// Returns whether the request exists and the server has acknowledged it.
     pub(super) fn is_open(&self, id: &RequestId) -> bool {
         let open = self.open.borrow();
         let mut open = open.iter();

@@ -1,4 +1,4 @@
-//! The list of streams of a client, and the resources that move from one stream to another.
+//! The streams of a client, and the moves of resources between streams.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,18 +14,18 @@ use super::wanted::{ListenError, MAX_RESOURCES, ResourceState};
 const MAX_STREAMS: usize = 256;
 const CLOSED: &str = "the connection ended";
 const NO_ROOM: &str = "the server did not acknowledge the subscription in time, and other subscriptions need its stream";
-/// The keys of wanted resources.
+/// Counter for the keys that identify wanted resources.
 static KEYS: AtomicU64 = AtomicU64::new(0);
 
-/// The streams of a client.
+/// The list of streams of a client.
 pub(super) struct StreamList {
-    /// Never empty. The first stream also has the changes of lists.
+    /// Never empty. The first stream also covers list changes.
     pub(super) streams: Mutex<Vec<Arc<ChangeStream>>>,
     pub(super) subscriptions: Arc<Subscriptions>,
     pub(super) on_end: Option<OnChangesEnded>,
 }
 
-/// A guard for a resource that a caller wants on a stream. Dropping it ends the subscription.
+/// A guard for a resource that the client wants on a stream. Dropping the guard ends the subscription.
 pub(crate) struct StreamResource {
     streams: Arc<StreamList>,
     uri: Arc<str>,
@@ -33,7 +33,7 @@ pub(crate) struct StreamResource {
 }
 
 impl StreamResource {
-    /// Waits until the server sends notifications for the resource. Cancel safe.
+    /// Waits until the server has acknowledged the resource. Returns an error if the server refuses the resource. Cancel safe.
     pub(crate) async fn wait_watched(&self) -> Result<(), ListenError> {
         let ended = |reason: &str| Err(ListenError::Ended(reason.to_owned()));
         while let Some(stream) = self.streams.stream_of(&self.uri, self.key) {
@@ -79,7 +79,7 @@ impl StreamList {
         list
     }
 
-    /// Replaces all streams with an unused stream.
+    /// Replaces all streams with one new, unused stream.
     pub(super) fn reopen(self: &Arc<Self>) {
         *lock(&self.streams) = vec![ChangeStream::new(self)];
     }
@@ -90,8 +90,8 @@ impl StreamList {
         all.find(|stream| stream.has(uri, key)).map(Arc::clone)
     }
 
-    /// Adds a resource to the stream that already has it, or to the first stream with room. Returns the stream, which must be
-    /// started.
+    /// Adds a resource to the stream that already covers it, or to the first stream that is not full. Returns the stream. The
+    /// caller must start the stream.
     ///
     /// # Errors
     /// All streams are full.
@@ -117,8 +117,8 @@ impl StreamList {
         Ok((stream, resource))
     }
 
-    /// Moves each resource to a separate stream, because one of them may be the reason why the server does not keep the common
-    /// stream open. Returns these streams, which must be started.
+    /// Moves each resource to a separate stream, because one of the resources may be the reason why the server does not keep
+    /// their common stream open. Returns the new streams. The caller must start these streams.
     pub(super) fn separate(
         self: &Arc<Self>,
         from: &ChangeStream,
@@ -141,8 +141,8 @@ impl StreamList {
         separated
     }
 
-    /// Returns a stream without resources. If there are too many streams, ends the subscriptions of the stream that has waited
-    /// longest for the server.
+    /// Returns a stream without resources. If the maximum number of streams is reached, ends the subscriptions of another stream:
+    /// the stream that has waited longest for the server's acknowledgement.
     fn unused(self: &Arc<Self>, streams: &mut Vec<Arc<ChangeStream>>) -> Option<Arc<ChangeStream>> {
         let unused = streams.iter().skip(1).position(|stream| stream.is_unused());
         let stream = match unused {

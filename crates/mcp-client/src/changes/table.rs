@@ -1,4 +1,4 @@
-//! The table of open resource subscriptions, and of the subscriptions that the client is ending.
+//! The table of resource subscriptions: the open subscriptions, and the subscriptions that the client is ending.
 
 use std::collections::{HashMap, VecDeque};
 use std::pin::pin;
@@ -9,19 +9,18 @@ use mcp_protocol::lock;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
-/// Updates that are queued for a reader. Further updates are dropped, because each update means the
-/// same: the resource has to be read again.
+/// Maximum number of updates that are queued for one subscription. Further updates are dropped. This loses nothing, because every
+/// update only says that the resource must be read again.
 const MAX_QUEUED: usize = 64;
-/// Maximum number of `resources/unsubscribe` that wait for their responses at the same time, so that the
-/// other requests of the connection have room.
+/// Maximum number of `resources/unsubscribe` requests in flight, so that the connection has capacity for other requests.
 const MAX_ENDING: usize = 8;
-/// Maximum size, in bytes, of the queue of resources to unsubscribe from. Above this size, the oldest entries are dropped, and
-/// the server keeps these subscriptions.
+/// Maximum size of the queue of resources to unsubscribe from, in bytes. Above this size, the oldest entries are dropped, so the
+/// server keeps the subscriptions to these resources.
 const MAX_UNSUBSCRIBE_QUEUE_BYTES: usize = 4 << 20;
-/// Size of a resource in addition to its URI.
+/// Estimated memory of a queued resource in addition to its URI, in bytes.
 const OVERHEAD_BYTES: usize = 256;
-/// Maximum time that the client waits for the response to `resources/unsubscribe`, before it subscribes to the resource again or
-/// ends the next subscription.
+/// Maximum time that the client waits for the response to `resources/unsubscribe`. Afterwards it subscribes to the resource
+/// again, or unsubscribes from the next resource.
 pub(crate) const MAX_ENDING_WAIT: Duration = Duration::from_secs(3);
 
 /// The resource subscriptions of a client.
@@ -36,10 +35,11 @@ pub(crate) struct Subscriptions {
 struct Table {
     last: u64,
     resources: HashMap<Arc<str>, SubscribedResource>,
-    /// The resources without readers from which the client is to unsubscribe. A resource that has readers again is skipped later.
+    /// The resources from which the client must unsubscribe, because they have no subscriptions. If a resource has a subscription
+    /// again, it stays in the queue and is skipped later.
     unsubscribe_queue: VecDeque<Arc<str>>,
     unsubscribe_queue_bytes: usize,
-    /// Whether a resource was dropped from the queue since the queue was last empty.
+    /// Whether the queue has dropped a resource since the queue was last empty.
     has_forgotten: bool,
     /// Number of running tasks that unsubscribe from resources.
     workers: usize,
@@ -50,7 +50,7 @@ struct Table {
 struct SubscribedResource {
     readers: Vec<(u64, mpsc::Sender<Arc<str>>)>,
     is_leaving: bool,
-    /// Number of `resources/unsubscribe` in flight.
+    /// Number of `resources/unsubscribe` requests in flight for this resource.
     ending: usize,
 }
 
@@ -63,12 +63,13 @@ impl SubscribedResource {
 /// A subscription in the table.
 pub(crate) struct TableEntry {
     pub(crate) key: u64,
-    /// The URI, whose text all subscriptions to the resource share.
+    /// The URI. All subscriptions to the resource share its text.
     pub(crate) uri: Arc<str>,
     pub(crate) updates: mpsc::Receiver<Arc<str>>,
 }
 
-/// A resource from which the client unsubscribes. Until this guard is dropped, new subscriptions to the resource wait.
+/// A guard for a resource from which the client is unsubscribing. Until the guard is dropped, new subscriptions to the resource
+/// wait.
 pub(crate) struct Unsubscribing {
     subscriptions: Arc<Subscriptions>,
     pub(crate) uri: Arc<str>,
@@ -94,7 +95,7 @@ impl Table {
         }
     }
 
-    /// Removes the oldest resource from the queue of resources to unsubscribe from.
+    /// Removes and returns the oldest resource in the queue of resources to unsubscribe from.
     fn pop_unsubscribe(&mut self) -> Option<Arc<str>> {
         let uri = self.unsubscribe_queue.pop_front()?;
         self.unsubscribe_queue_bytes -= uri.len() + OVERHEAD_BYTES;
@@ -105,7 +106,8 @@ impl Table {
         Some(uri)
     }
 
-    /// Shortens the queue to its limit. The server keeps the subscriptions, which is harmless.
+    /// Drops the oldest entries until the queue is within its limit. The server keeps the subscriptions to these resources, which
+    /// is harmless.
     fn forget(&mut self) {
         while self.unsubscribe_queue_bytes > MAX_UNSUBSCRIBE_QUEUE_BYTES
             && self.pop_unsubscribe().is_some()
@@ -132,7 +134,7 @@ impl Table {
 }
 
 impl Subscriptions {
-    /// Adds a subscription to a resource.
+    /// Adds a subscription to a resource, and returns its entry.
     pub(crate) fn add(&self, uri: Arc<str>) -> TableEntry {
         let (sender, updates) = mpsc::channel(MAX_QUEUED);
         let mut table = lock(&self.table);
@@ -145,8 +147,8 @@ impl Subscriptions {
         TableEntry { key, uri, updates }
     }
 
-    /// Waits until no `resources/unsubscribe` for the resource is in flight, at most [`MAX_ENDING_WAIT`]. Otherwise, the server
-    /// could process it after a new `resources/subscribe`.
+    /// Waits until no `resources/unsubscribe` for the resource is in flight, for at most [`MAX_ENDING_WAIT`]. Without this wait,
+    /// the server could process `resources/unsubscribe` after a new `resources/subscribe`.
     pub(crate) async fn may_subscribe(&self, uri: &str) {
         let ended = async {
             loop {
@@ -189,8 +191,8 @@ impl Subscriptions {
         Some(self.start_ending(&mut table, uri))
     }
 
-    /// Removes a subscription. If it was the last subscription of its resource, queues the resource. Returns whether the caller
-    /// must start another task that unsubscribes from the queued resources.
+    /// Removes a subscription. If it was the last subscription of its resource, adds the resource to the queue. Returns whether
+    /// the caller must start another task that works on the queue.
     pub(crate) fn leave(&self, key: u64, uri: &Arc<str>) -> bool {
         let mut table = lock(&self.table);
         if !table.remove(key, uri) {
@@ -208,7 +210,7 @@ impl Subscriptions {
         needs_worker
     }
 
-    /// Returns the next resource from which a task must unsubscribe. After `None`, the task ends.
+    /// Returns the next resource from which the calling task must unsubscribe. Returns `None` if the task must end.
     pub(crate) fn next_leaving(self: &Arc<Self>) -> Option<Unsubscribing> {
         let mut table = lock(&self.table);
         while let Some(uri) = table.pop_unsubscribe() {
@@ -231,7 +233,7 @@ impl Subscriptions {
         }
     }
 
-    /// Delivers an update to the subscriptions of the resource and of the resources that contain it.
+    /// Delivers an update of `uri` to the subscriptions of this resource and of the resources that contain it.
     pub(crate) fn updated(&self, uri: &str) {
         let uri: Arc<str> = uri.into();
         for (subscribed, resource) in &lock(&self.table).resources {
@@ -267,7 +269,7 @@ impl Subscriptions {
     }
 }
 
-/// Returns whether `uri` is the subscribed resource or a part of it.
+/// Returns whether `uri` is the subscribed resource or a sub-resource of it.
 pub(crate) fn covers(subscribed: &str, uri: &str) -> bool {
     uri.strip_prefix(subscribed).is_some_and(|rest| {
         rest.is_empty() || subscribed.ends_with('/') || rest.starts_with(['/', '?', '#'])

@@ -1,4 +1,4 @@
-//! The changes that a client wants to be notified of on one stream, and which of them the server sends.
+//! The changes that a client wants to be notified of on one stream, and the changes that the server has acknowledged.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 use mcp_jsonrpc::ErrorObject;
 use mcp_types::v2026_07_28::SubscriptionFilter;
 
-/// Maximum number of resources of one stream, and maximum size of their URIs in bytes. For each new resource, the client sends a
-/// request with all resources of the stream. If the server refuses the new resource, it refuses the whole request.
+/// Maximum number of resources on one stream, and maximum total size of their URIs in bytes. For each new resource, the client
+/// sends a request that contains all resources of the stream. A server that refuses the new resource refuses this whole request.
 pub(super) const MAX_RESOURCES: usize = 32;
 const MAX_RESOURCE_BYTES: usize = 16 << 10;
 
-/// The wanted changes. The client numbers its modifications.
+/// The wanted changes of one stream. `number` counts the modifications of this value.
 #[derive(Debug, Clone, Default)]
 pub(super) struct WantedChanges {
     pub(super) number: u64,
@@ -20,18 +20,19 @@ pub(super) struct WantedChanges {
     pub(super) acknowledged: Option<SubscriptionFilter>,
     pub(super) resources: BTreeMap<Arc<str>, WantedResource>,
     pub(super) is_closed: bool,
-    /// Whether the server does not acknowledge the stream, or ends it at once. No other resources are then added.
+    /// Whether the server does not acknowledge the stream, or ends it at once. The client then adds no other resources to the
+    /// stream.
     pub(super) is_failing: bool,
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct WantedResource {
-    /// The key of the resource, which differs from the keys of later resources with the same URI. It stays the same when the
-    /// resource moves to another stream.
+    /// A key that identifies this subscription. A later subscription to the same URI has another key. The key stays the same when
+    /// the resource moves to another stream.
     pub(super) key: u64,
-    /// Number of subscriptions.
+    /// Number of subscriptions to the resource.
     pub(super) subscriptions: usize,
-    /// The number of the modification that added the resource.
+    /// The value of [`WantedChanges::number`] when the resource was added.
     pub(super) since: u64,
     pub(super) state: ResourceState,
 }
@@ -43,7 +44,7 @@ pub(super) enum ResourceState {
     Refused(ListenError),
 }
 
-/// The reason why no notifications are sent.
+/// The reason why the server sends no notifications for a resource.
 #[derive(Debug, Clone)]
 pub(crate) enum ListenError {
     /// The server rejected the subscription.
@@ -52,7 +53,7 @@ pub(crate) enum ListenError {
     Ended(String),
 }
 
-/// The changes that one request names.
+/// The changes that one request contains.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct RequestedChanges {
     pub(super) lists: SubscriptionFilter,
@@ -100,7 +101,8 @@ impl WantedChanges {
         resources.filter(move |(_, resource)| is_asked(&resource.state))
     }
 
-    /// Returns the changes to request: the accepted changes, and all new changes or only the oldest new change.
+    /// Returns the changes for the next request: all changes that the server has accepted, and the new changes. If
+    /// `is_one_by_one`, includes only the oldest new change.
     pub(super) fn to_request(&self, is_one_by_one: bool) -> RequestedChanges {
         let is_watched = |state: &ResourceState| matches!(state, ResourceState::Watched);
         let is_accepted = |state: &ResourceState| !matches!(state, ResourceState::Refused(_));
@@ -125,18 +127,18 @@ impl WantedChanges {
         self.acknowledged.is_none() && !is_empty(&self.lists)
     }
 
-    /// Returns the requested resources that are new.
+    /// Returns those of the requested resources that the server has not accepted yet.
     pub(super) fn new_of<'a>(&self, uris: &'a [Arc<str>]) -> Vec<&'a Arc<str>> {
         uris.iter().filter(|uri| self.is_new(uri)).collect()
     }
 
-    /// Returns whether the server has not yet accepted everything.
+    /// Returns whether there are changes that the server has not accepted yet.
     pub(super) fn has_new(&self) -> bool {
         let mut new = self.of_state(|state| matches!(state, ResourceState::New));
         self.has_new_lists() || new.next().is_some()
     }
 
-    /// Marks all changes as new, because the server has to accept them again.
+    /// Marks all changes as new. The server must accept them again.
     pub(super) fn renew(&mut self) {
         self.acknowledged = None;
         for resource in self.resources.values_mut() {
@@ -161,7 +163,7 @@ impl RequestedChanges {
         self.resources.is_empty() && is_empty(&self.lists)
     }
 
-    /// Returns whether the request has at least one resource and, in addition, another resource or a list.
+    /// Returns whether the request can be divided: it has several resources, or a resource and a list.
     pub(super) fn is_divisible(&self) -> bool {
         self.resources.len() > 1 || !self.resources.is_empty() && !is_empty(&self.lists)
     }
@@ -183,12 +185,12 @@ fn list_flags(filter: &SubscriptionFilter) -> [(&'static str, bool); 3] {
     .map(|(name, flag)| (name, flag == Some(true)))
 }
 
-/// Returns whether a filter without resources names no changes.
+/// Returns whether no list is set in the filter. Ignores resources.
 pub(super) fn is_empty(lists: &SubscriptionFilter) -> bool {
     list_flags(lists).iter().all(|(_, is_wanted)| !is_wanted)
 }
 
-/// Returns the requested changes that the server did not acknowledge.
+/// Returns those requested changes that the server did not acknowledge.
 pub(super) fn missing<'a>(
     asked: &'a RequestedChanges,
     watched: &[Arc<str>],

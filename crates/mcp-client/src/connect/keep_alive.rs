@@ -1,4 +1,4 @@
-//! Pings that detect a connection without a living server.
+//! Pings that detect whether the server has stopped responding.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;

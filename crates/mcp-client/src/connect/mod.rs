@@ -29,7 +29,7 @@ use crate::shared::Agreed;
 use crate::tolerant;
 use negotiation::{Negotiation, Policy};
 
-/// The declarations of the client, and the options of the connection.
+/// What the client declares to the server, and the options of the connection.
 pub(crate) struct ConnectOptions {
     pub(crate) info: Implementation,
     /// Whether optional client information is omitted.
@@ -51,7 +51,7 @@ struct Connector<'a> {
     inbound: &'a Arc<ClientInbound>,
     connection: Arc<dyn Connection>,
     spare: Option<Box<dyn Transport>>,
-    /// The reason why `server/discover` failed, if the failure says nothing about the revision.
+    /// The reason why `server/discover` failed, if the failure does not show which revision the server uses.
     failed_probe: Option<String>,
     /// Whether `server/discover` was sent on this connection.
     is_probed: bool,
@@ -65,7 +65,7 @@ enum DiscoverReply {
     UnknownProtocol,
     TimedOut(Error),
     Closed(Error),
-    /// The response says nothing about the revision.
+    /// The reply does not show which revision the server uses.
     Inconclusive(Error),
 }
 
@@ -78,7 +78,7 @@ impl ConnectOptions {
     ) -> Result<Connected, Error> {
         if self.policy.revisions().next().is_none() {
             return Err(Error::invalid(format!(
-                "the negotiation needs a stateless revision, and the newest allowed revision is {}; choose another negotiation or a newer revision",
+                "Negotiation::Stateless needs a stateless revision, but ClientBuilder::revision allows only revisions up to {}; choose another negotiation or a newer revision",
                 self.policy.newest
             )));
         }
@@ -160,7 +160,7 @@ impl Connector<'_> {
                 | ProbeStep::NothingInCommon
                 | ProbeStep::Unknown => {
                     return Err(Error::invalid(
-                        "there is no revision to start with".to_owned(),
+                        "the negotiation settings allow no revision to connect with; change ClientBuilder::revision or ClientBuilder::negotiation".to_owned(),
                     ));
                 }
             };
@@ -171,7 +171,7 @@ impl Connector<'_> {
         }
     }
 
-    /// Asks the server which revisions it supports.
+    /// Sends `server/discover`, and decides the next step.
     async fn ask(
         &mut self,
         probe: &mut Probe,
@@ -239,7 +239,7 @@ impl Connector<'_> {
         }
     }
 
-    /// Sends the probe. A reply that says nothing about the revision is an error.
+    /// Sends `server/discover`. Returns an error if the reply does not show which revision the server uses.
     async fn discover(&mut self, revision: Revision) -> Result<DiscoverReply, Error> {
         let options = self.options;
         let info = (!options.anonymous).then_some(&options.info);
@@ -355,8 +355,8 @@ impl Connector<'_> {
         Ok(Agreed::from_handshake(revision, result))
     }
 
-    /// Returns the revision that the server has selected. If the server selects an unknown older revision, returns the oldest
-    /// known revision.
+    /// Returns the known revision for the `version` that the server has selected. If `version` is older than all known revisions,
+    /// returns the oldest known revision.
     fn answered(&self, version: &str) -> Option<Revision> {
         let oldest = Revision::ALL[0];
         let is_date = version.len() == 10 && version.starts_with("202");
@@ -372,7 +372,7 @@ impl Connector<'_> {
         version.parse().ok()
     }
 
-    /// Reconnects to the server, which has ended the first connection.
+    /// Connects to the server again, because the server has ended the first connection.
     async fn restart(&mut self) -> Result<(), Error> {
         let reason = self.connection.closed().await;
         self.close().await;
@@ -429,12 +429,12 @@ impl DiscoverReply {
         }
     }
 
-    /// Creates the error for a server without a common revision.
+    /// Creates the error for a server that supports no revision of this client.
     fn no_common_revision(self, offered: Revision) -> Error {
         let answered = match &self {
             Self::Discovered(result, _) => result.supported_versions.join(", "),
             Self::Rejected(error) => listed(error).unwrap_or_else(|| error.to_string()),
-            Self::UnknownProtocol => "no message of this protocol".to_owned(),
+            Self::UnknownProtocol => "a response that is not an MCP message".to_owned(),
             Self::TimedOut(error) | Self::Closed(error) | Self::Inconclusive(error) => {
                 error.to_string()
             }
@@ -445,7 +445,7 @@ impl DiscoverReply {
         }
     }
 
-    /// Returns the error for a reply without a result.
+    /// Returns the error for a reply from which no connection results.
     fn into_error(self) -> Error {
         match self {
             Self::Rejected(error) => Error::Rejected(error),
@@ -462,8 +462,8 @@ fn listed(error: &ErrorObject) -> Option<String> {
     data.ok().map(|data| data.supported.join(", "))
 }
 
-/// Maximum memory of a server's description of itself, in bytes. A client keeps the description as long as the connection, and a gateway
-/// keeps one for each connection.
+/// Maximum memory of the server information from the handshake, in bytes. A client keeps this information as long as the
+/// connection, and a gateway keeps it for each connection.
 const MAX_SERVER_BYTES: usize = 1 << 20;
 
 fn check_size(method: &str, result: &RawJson) -> Result<(), Error> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use mcp_protocol::Revision;
 use serde::{Deserialize, Serialize};
 
-/// The way in which a client determines the revision of a server.
+/// How a client determines the revision of a server.
 ///
 /// Specification: [compatibility][spec].
 ///
@@ -13,22 +13,21 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Negotiation {
-    /// Probes with `server/discover`, and falls back to `initialize`.
+    /// Sends `server/discover` as a probe. If the server does not support it, sends `initialize`.
     #[default]
     Auto,
     /// Sends `initialize` without a probe.
     SessionBased,
     /// Only connects to servers of the stateless revision.
     Stateless,
-    /// Starts with the [known version](crate::Client::known_version) of an earlier connection, and
-    /// negotiates again if that version is outdated. A session-based server is then not probed. A
-    /// stateless server still receives `server/discover`, because the client needs the capabilities
-    /// in the reply.
+    /// Starts with the [known version](crate::Client::known_version) of an earlier connection, and negotiates again if that
+    /// version is outdated. With a known session-based version, the client sends no probe. A stateless server still receives
+    /// `server/discover`, because the client needs the capabilities in the reply.
     Prior(KnownVersion),
 }
 
-/// The negotiated version of a server. It is valid for the same program or the same HTTP origin,
-/// and can be stored for the next connection to that server.
+/// The negotiated version of a server. A host can store it for the next connection to the same server. It is valid as long as the
+/// server is the same program or has the same HTTP origin.
 ///
 /// ```
 /// use mcp_client::{KnownVersion, Negotiation, Revision, serde_json};

@@ -30,10 +30,10 @@ impl AnswerInput for ClientInbound {
 }
 
 impl ClientInbound {
-    /// Answers a server request or an input request.
+    /// Starts the handler of a server request or an input request, without the middleware.
     ///
     /// # Errors
-    /// Returns an error if there is no handler.
+    /// Returns an error if there is no handler, or before the negotiation has ended.
     pub(super) fn answer_now(
         &self,
         method: &str,
@@ -65,7 +65,7 @@ impl ClientInbound {
         }
     }
 
-    /// Answers an input request in a result. The middleware runs first.
+    /// Answers an input request from a result. The request first passes through the middleware.
     fn answer_layered(&self, method: &str, params: Option<&str>) -> Result<Reply, ErrorObject> {
         let (Some(layers), Some(this)) = (&self.layers, self.this.upgrade()) else {
             return self.answer_now(method, params);
@@ -117,7 +117,7 @@ impl ClientInbound {
     ) -> Result<Reply, ErrorObject> {
         let Some(handler) = &self.handlers.form else {
             return Err(ErrorObject::invalid_params(
-                "elicitation by form was not declared",
+                "the client did not declare form elicitation",
             ));
         };
         let permit = self.permit()?;
@@ -159,7 +159,7 @@ impl ClientInbound {
             Some(handler) if revision.rules().elicitation_modes => handler,
             _ => {
                 return Err(ErrorObject::invalid_params(
-                    "elicitation by URL was not declared",
+                    "the client did not declare URL elicitation",
                 ));
             }
         };
@@ -204,7 +204,7 @@ impl ClientInbound {
         if (params.tools.is_some() || params.tool_choice.is_some()) && !self.handlers.sampling_tools
         {
             return Err(ErrorObject::invalid_params(
-                "capability sampling.tools was not declared",
+                "the client did not declare the capability sampling.tools",
             ));
         }
         sampling::check(&params).map_err(ErrorObject::invalid_params)?;
@@ -241,7 +241,7 @@ impl ClientInbound {
         })))
     }
 
-    /// Acquires capacity for one handler.
+    /// Acquires a permit to run one handler. Fails if [`MAX_INPUT_REQUESTS`] handlers are running.
     fn permit(&self) -> Result<OwnedSemaphorePermit, ErrorObject> {
         Arc::clone(&self.permits).try_acquire_owned().map_err(|_| {
             ErrorObject::internal(format!(
@@ -252,7 +252,7 @@ impl ClientInbound {
     }
 }
 
-/// Returns whether a URL is for a web browser. A URL with another scheme could run programs or read files.
+/// Returns whether a URL can be opened safely in a web browser. A URL with another scheme could run programs or read files.
 fn is_web_url(url: &str) -> bool {
     let scheme = url.split_once("://").map(|(scheme, _)| scheme);
     scheme.is_some_and(|it| it.eq_ignore_ascii_case("https") || it.eq_ignore_ascii_case("http"))

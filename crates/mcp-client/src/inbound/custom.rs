@@ -56,7 +56,7 @@ impl Custom {
         })
     }
 
-    /// Returns the first name that the protocol already uses.
+    /// Returns the first custom name that the protocol already uses as an error.
     pub(crate) fn check_names(&self) -> Result<(), &String> {
         let taken = self.names().find(|name| gate::is_core_method(name));
         taken.map_or(Ok(()), Err)
@@ -66,13 +66,14 @@ impl Custom {
         self.methods.keys().chain(self.notifications.keys())
     }
 
-    /// Returns the handler of a method, if it is for a server with these extensions.
+    /// Returns the handler of a method. Returns `None` if the method belongs to an extension that the server did not declare.
     pub(crate) fn method(&self, name: &str, server: &Declared) -> Option<&MethodHandler> {
         let handler = self.methods.get(name)?;
         self.is_for(name, server).then_some(handler)
     }
 
-    /// Returns the handler of a notification, if it is for a server with these extensions.
+    /// Returns the handler of a notification. Returns `None` if the notification belongs to an extension that the server did not
+    /// declare.
     pub(crate) fn notification(
         &self,
         name: &str,

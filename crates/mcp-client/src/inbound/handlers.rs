@@ -17,7 +17,7 @@ use crate::changes::opener::OnChangesEnded;
 
 /// A form that the server asks the user to fill in.
 ///
-/// Show which server asks, let the user edit and reject, and return [`accept`](Self::accept),
+/// Show the user which server asks, and let the user edit and reject the form. Return [`accept`](Self::accept),
 /// [`decline`](Self::decline) or [`cancel`](Self::cancel).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -54,14 +54,14 @@ impl ElicitForm {
 
 /// A URL that the server asks the user to open.
 ///
-/// Show the whole URL and which server asks. Open it only with the user's consent, in a browser,
-/// and never fetch it before.
+/// Show the user the whole URL and which server asks. Open the URL only with the user's consent and in a browser. Do not fetch
+/// the URL before.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ElicitUrl {
-    /// The message, the URL and its id.
+    /// The message, the URL and the id of the elicitation.
     pub params: ElicitRequestUrlParams,
-    /// The server that asks.
+    /// The server that sent the request.
     pub server: Implementation,
 }
 
@@ -88,7 +88,7 @@ impl ElicitUrl {
 pub struct Sample {
     /// Messages, limits and preferences.
     pub params: CreateMessageRequestParams,
-    /// The server that asks.
+    /// The server that sent the request.
     pub server: Implementation,
 }
 
@@ -99,8 +99,8 @@ impl Sample {
         CreateMessageResult::new(Role::Assistant, OneOrMany::One(text), model)
     }
 
-    /// Returns the model that the server prefers by its hints; `None` if no hint matches and the
-    /// priorities must decide.
+    /// Returns the model that best matches the hints of the server. Returns `None` if no hint matches. The priorities of the
+    /// request must then decide.
     pub fn choose_model<'a>(&self, models: &[&'a str]) -> Option<&'a str> {
         mcp_protocol::sampling::choose_model(self.params.model_preferences.as_ref()?, models)
     }
@@ -111,7 +111,7 @@ impl Sample {
     }
 }
 
-/// A list of the server that changed.
+/// A list of the server that can change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChangedList {
@@ -119,13 +119,13 @@ pub enum ChangedList {
     Tools,
     /// The prompts.
     Prompts,
-    /// The resources and templates.
+    /// The resources and the resource templates.
     Resources,
 }
 
 type RequestHandler<Q, A> =
     Arc<dyn Fn(Q) -> BoxFuture<'static, Result<A, ErrorObject>> + Send + Sync>;
-/// A callback that approves a tool call, by name and arguments.
+/// A callback that receives the name and arguments of a tool call, and returns whether the call is allowed.
 pub(crate) type Approve = Arc<dyn Fn(&str, &Value) -> bool + Send + Sync>;
 
 pub(crate) type Callback<T> = Arc<dyn Fn(T) + Send + Sync>;

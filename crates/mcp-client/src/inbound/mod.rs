@@ -1,4 +1,4 @@
-//! Messages from the server, and their responses.
+//! Messages from the server, and the client's responses.
 
 mod answers;
 pub(crate) mod custom;
@@ -47,12 +47,12 @@ pub(crate) struct ClientInbound {
     agreed: OnceLock<(Revision, Implementation)>,
     declared: OnceLock<Declared>,
     tolerance: Arc<Tolerance>,
-    /// Capacity for running handlers.
+    /// Limits the number of running handlers.
     permits: Arc<Semaphore>,
     urls: Arc<Mutex<HashSet<String>>>,
-    /// Tasks that the server creates at the client, if enabled.
+    /// The tasks that the server has created at the client; `None` if tasks are disabled.
     server_tasks: Option<Arc<ServerTasks>>,
-    /// The middleware, for input requests; other messages pass it in the transport.
+    /// The middleware for input requests. All other messages pass through the middleware in the transport.
     layers: Option<Layers>,
     this: Weak<Self>,
 }
@@ -90,7 +90,7 @@ impl ClientInbound {
         })
     }
 
-    /// Sets the negotiated revision and the declarations of the server. From now on, server requests are answered.
+    /// Sets the negotiated revision, and the name and extensions of the server. From now on, the client answers server requests.
     pub(crate) fn agree(&self, revision: Revision, server: Implementation, extensions: Declared) {
         // The second handshake is reported below.
         let _ = self.declared.set(extensions);
@@ -108,7 +108,7 @@ impl ClientInbound {
         self.handlers.changed.is_some()
     }
 
-    /// Replaces the roots. Returns `false` if they were not declared.
+    /// Replaces the roots. Returns `false` if the client did not declare roots.
     pub(crate) fn set_roots(&self, roots: Vec<Root>) -> bool {
         *lock(&self.roots) = roots;
         self.capabilities.roots.is_some()
@@ -124,8 +124,8 @@ impl ClientInbound {
         agreed.is_some_and(|(revision, _)| revision.is_stateless())
     }
 
-    /// Returns the reply to a request about tasks, or to a request that becomes a task. Returns `None` for other requests, and if
-    /// tasks are disabled.
+    /// Returns the reply to a request about tasks, or to a request that becomes a task. Returns `None` for all other requests,
+    /// and if tasks are disabled.
     fn as_task(&self, request: &Request<'_>) -> Option<Reply> {
         let server_tasks = self.server_tasks.as_ref()?;
         let (revision, _) = self.agreed.get()?;
@@ -167,7 +167,7 @@ impl ClientInbound {
         }
     }
 
-    /// Handles a change notification. On the stateless revision it must belong to a subscription.
+    /// Handles a change notification. On the stateless revision, ignores a notification that does not belong to a subscription.
     fn change(&self, method: &str, text: &str) {
         if self.is_stateless() && !self.listener.is_open(subscription(text).as_ref()) {
             tracing::debug!(method, "dropped a notification without a subscription");
@@ -254,12 +254,13 @@ impl Inbound for ClientInbound {
         }
     }
 
-    /// The stateless revision has no server requests.
+    /// Returns `false` on the stateless revision, which has no server requests.
     fn answers(&self) -> bool {
         !self.is_stateless()
     }
 
-    /// Before the negotiation has ended, only the probe or `initialize` is in flight.
+    /// Returns `true` until the negotiation has ended. Until then, only the probe or `initialize` is in flight, so an error
+    /// without an id belongs to this request.
     fn takes_errors_without_id(&self) -> bool {
         self.agreed.get().is_none()
     }
@@ -270,9 +271,9 @@ impl Inbound for ClientInbound {
             .is_some_and(|(revision, _)| revision.rules().batches)
     }
 
-    /// Returns whether an unreadable frame gets an error response. Text that is not JSON is output that a server program printed
-    /// to stdout. Such text gets no response, and the transport counts it as a stray line. A message without an id gets no
-    /// response on revisions whose errors need an id. An array always gets a response, because JSON-RPC requires it.
+    /// Returns whether an unreadable frame gets an error response. Text that is not JSON gets no response: a server program has
+    /// printed it to stdout, and the transport counts it as a stray line. A message without an id gets no response on revisions
+    /// whose errors need an id. An array always gets a response, because JSON-RPC requires it.
     fn unreadable(&self, frame: &[u8], error: &ParseError) -> bool {
         let agreed = self.agreed.get();
         let is_output = error.kind() == ParseErrorKind::Syntax && error.may_be_response();

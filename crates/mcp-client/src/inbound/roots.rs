@@ -50,7 +50,7 @@ mod tests {
 
     // proves: ROOT-005, ROOT-010, M-ROOT-004, M-ROOT-005
     #[test]
-    fn roots_are_file_uris_without_traversal() {
+    fn a_root_must_be_a_file_uri_without_dot_dot_segments() {
         for good in ["file:///", "file:///home/user/a..b", "file:///C:/x"] {
             assert_eq!(check(&Root::new(good)), Ok(()));
         }

@@ -220,7 +220,7 @@ impl ServerTasks {
         ))
     }
 
-    /// Waits for the outcome. All requests for the result of the task receive the outcome.
+    /// Waits for the outcome of the task. If several requests wait for the result, all of them receive the outcome.
     fn result(self: &Arc<Self>, id: String) -> Reply {
         let this = Arc::clone(self);
         Reply::Pending(Box::pin(async move {
@@ -275,7 +275,7 @@ impl ServerTasks {
         }
     }
 
-    /// Notifies waiting requests and the server of a change.
+    /// Notifies the waiting requests and the server that the task changed.
     fn notify(&self, task: &Task) {
         self.ended.notify_waiters();
         let link = self.link.get().and_then(Weak::upgrade);
@@ -300,7 +300,7 @@ impl ServerTasks {
     }
 }
 
-/// Returns the result of a store operation. The store in memory never waits.
+/// Polls a store operation once and returns its result. The store in memory is always ready.
 fn poll_now<T>(mut future: BoxFuture<'_, Result<T, TaskStoreError>>) -> Result<T, TaskStoreError> {
     match future
         .as_mut()
@@ -311,7 +311,7 @@ fn poll_now<T>(mut future: BoxFuture<'_, Result<T, TaskStoreError>>) -> Result<T
     }
 }
 
-/// Converts an error of the store to the error for the server.
+/// Converts a store error to the error response for the server.
 fn store_error(error: TaskStoreError) -> ErrorObject {
     match error {
         TaskStoreError::Full { limit } => ErrorObject::internal(format!(
@@ -325,7 +325,7 @@ fn store_error(error: TaskStoreError) -> ErrorObject {
     }
 }
 
-/// Adds the id of the task to a result.
+/// Adds the id of the task to the `_meta` of a result.
 fn related(json: &RawJson, id: &str) -> Outcome {
     let broken = |_| ErrorObject::internal("the result is not an object");
     let mut result: JsonObject = json.decode().map_err(broken)?;
@@ -338,12 +338,12 @@ fn related(json: &RawJson, id: &str) -> Outcome {
     Ok(Payload::of(result))
 }
 
-/// Returns the id of the task that the params name. `_meta` is ignored.
+/// Returns the task id in the params. Ignores `_meta`.
 fn named(params: Option<&str>) -> Result<String, ErrorObject> {
     decode_params::<GetTaskRequestParams>(params).map(|params| params.task_id)
 }
 
-/// Creates an unguessable id of a task: 128 random bits of the operating system, in hexadecimal.
+/// Creates a task id that cannot be guessed: 128 random bits from the operating system, in hexadecimal digits.
 fn new_task_id() -> Result<String, ErrorObject> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| {
@@ -353,7 +353,7 @@ fn new_task_id() -> Result<String, ErrorObject> {
     Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
 }
 
-/// Returns whether a text has the form of an id of a task.
+/// Returns whether a text has the form of a task id.
 fn is_task_id(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::Error;
 
-/// The keys of `_meta` that only the protocol sets.
+/// The keys of `_meta` that the caller cannot set, because the protocol sets them.
 const OWN: [&str; 5] = [
     PROTOCOL_VERSION_KEY,
     CLIENT_INFO_KEY,
@@ -27,7 +27,7 @@ const OWN: [&str; 5] = [
 /// The constant part of `_meta`, and the log level.
 pub(crate) struct MetaTemplate {
     revision: Revision,
-    /// The members as sent, without braces.
+    /// The constant members as JSON text, without braces.
     fixed: Vec<u8>,
     level: Mutex<Option<LoggingLevel>>,
     tasks: bool,
@@ -71,8 +71,7 @@ impl MetaTemplate {
         *lock(&self.level) = Some(level);
     }
 
-    /// Writes the params as sent. The caller's members of `_meta` are kept, except those that only
-    /// the protocol sets.
+    /// Writes the params as JSON text. Keeps the caller's members of `_meta`, except for members that only the protocol may set.
     pub(crate) fn write(
         &self,
         params: &JsonObject,
@@ -104,13 +103,14 @@ impl MetaTemplate {
         out
     }
 
-    /// Returns the properties of a request that the transport needs. `name` is the value of the `Mcp-Name` header.
+    /// Returns the properties of a request that the transport needs for its headers. `name` is the value of the `Mcp-Name`
+    /// header.
     pub(crate) fn extras(&self, name: Option<String>) -> Extras {
         Extras::of_stateless(StatelessRequest::new(self.revision.as_str(), name))
     }
 }
 
-/// Appends a member whose value is JSON text.
+/// Appends a member to `out`. `value` is JSON text.
 fn add(out: &mut Vec<u8>, name: &str, value: &str) {
     out.push(b',');
     mcp_jsonrpc::write_string(out, name);

@@ -1,4 +1,4 @@
-//! One request as the client describes it, and its response.
+//! A request before it is written to the transport, and its response.
 
 pub(crate) mod meta;
 pub(crate) mod progress;
@@ -19,7 +19,7 @@ pub(crate) struct Request {
     pub(crate) method: MethodName,
     pub(crate) params: Option<Value>,
     pub(crate) options: RequestOptions,
-    /// HTTP headers that echo arguments.
+    /// HTTP headers that echo arguments of the call.
     pub(crate) headers: Vec<(String, String)>,
     /// Whether a result with input requests is returned to the caller. Otherwise, the handlers answer the input requests.
     pub(crate) is_single: bool,
@@ -30,7 +30,7 @@ pub(crate) struct RequestOptions {
     /// Timeouts of this request; default: the timeouts of the client.
     pub(crate) timeouts: Option<Timeouts>,
     pub(crate) on_progress: Option<Callback>,
-    /// Whether the request is sent even if the cache holds a result.
+    /// Whether the request is sent even if the cache has its result.
     pub(crate) is_fresh: bool,
 }
 
@@ -68,9 +68,9 @@ pub(crate) use option_setters;
 /// The result of a request.
 pub(crate) struct Outcome {
     pub(crate) raw: RawJson,
-    /// Whether the result creates a task.
+    /// Whether the result says that a task was created.
     pub(crate) is_task: bool,
-    /// Receives the progress of the task, in session-based revisions.
+    /// The entry through which the client receives the task's progress, in session-based revisions.
     pub(crate) progress: Option<ProgressEntry>,
 }
 
@@ -85,7 +85,7 @@ impl Request {
         }
     }
 
-    /// Returns whether the request asks for a task (2025-11-25).
+    /// Returns whether this request wants the call to become a task (2025-11-25).
     pub(crate) fn has_task(&self) -> bool {
         let task = self.params.as_ref().and_then(|params| params.get("task"));
         task.is_some_and(|task| !task.is_null())
@@ -98,14 +98,15 @@ impl Request {
     }
 }
 
-/// Returns the JSON text of a member of an object; `None` if the member is missing, or if the text before it is malformed.
+/// Returns the JSON text of the member `name` of an object. Returns `None` if the member is missing, or if the object is
+/// malformed before the member.
 pub(crate) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
     let mut members = members(object).map_while(Result::ok);
     let found = members.find(|(key, _)| is_member(key, name));
     found.map(|(_, value)| value)
 }
 
-/// Waits for a response, up to `limit`, which is the idle timeout of the client or less.
+/// Waits for a response. Fails after `limit`, which is at most the idle timeout of the client.
 pub(crate) async fn within_idle<T>(
     method: &str,
     limit: Duration,

@@ -1,4 +1,4 @@
-//! Progress of running calls, by token.
+//! Progress of running calls, by progress token.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -21,7 +21,7 @@ pub struct Progress {
 
 pub(crate) type Callback = Box<dyn FnMut(Progress) + Send>;
 
-/// The calls that may receive progress, by token. Tokens count up and are never used twice.
+/// The calls that may receive progress, by progress token. Tokens are increasing numbers. A token is never used twice.
 #[derive(Default)]
 pub(crate) struct ProgressTable {
     inner: Mutex<Inner>,
@@ -40,7 +40,7 @@ struct Waiting {
 }
 
 impl ProgressTable {
-    /// Opens a token; it is live until the entry is dropped.
+    /// Creates a new token. The token is live until the returned entry is dropped.
     pub(crate) fn open(self: &Arc<Self>, callback: Option<Callback>) -> ProgressEntry {
         let waiting = Arc::new(Mutex::new(Waiting {
             progress: f64::NEG_INFINITY,
@@ -58,8 +58,8 @@ impl ProgressTable {
         }
     }
 
-    /// Delivers a notification to its call. Unknown tokens and values that do not increase are
-    /// dropped and extend no timeout.
+    /// Delivers a notification to its call. A notification with an unknown token, or with a value that does not increase, is
+    /// dropped and does not extend a timeout.
     pub(crate) fn deliver(&self, params: ProgressNotificationParams) {
         let ProgressToken::Number(token) = params.progress_token else {
             return;
@@ -84,13 +84,13 @@ impl ProgressTable {
         }
     }
 
-    /// Returns the number of open tokens.
+    /// Returns the number of live tokens.
     pub(crate) fn len(&self) -> usize {
         lock(&self.inner).waiting.len()
     }
 }
 
-/// A live token.
+/// A live token. Dropping this entry removes the token from the table.
 pub(crate) struct ProgressEntry {
     table: Arc<ProgressTable>,
     token: i64,
@@ -102,12 +102,12 @@ impl ProgressEntry {
         ProgressToken::Number(self.token)
     }
 
-    /// Returns the callback, so that the next token of the same call can use it.
+    /// Removes and returns the callback, so that the next token of the same call can use it.
     pub(crate) fn take_callback(&mut self) -> Option<Callback> {
         lock(&self.waiting).callback.take()
     }
 
-    /// Returns the time of the last progress.
+    /// Returns the time of the last progress notification.
     pub(crate) fn last(&self) -> Option<Instant> {
         lock(&self.waiting).at
     }

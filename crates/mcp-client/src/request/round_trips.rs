@@ -1,6 +1,6 @@
 //! Multi round-trip requests.
 //!
-//! The input requests in a result are handled by the handlers of server requests. The client returns the server's state unchanged
+//! The handlers of server requests also answer the input requests in a result. The client returns the server's state unchanged
 //! and does not read it.
 //!
 //! Specification: [multi round-trip requests][spec].
@@ -20,7 +20,7 @@ use mcp_types::v2026_07_28::CreateTaskResult;
 use crate::Error;
 use crate::request::member;
 
-/// Answers the input requests of a server.
+/// A trait with which a call answers the input requests of a server.
 pub(crate) trait AnswerInput: Send + Sync {
     /// Starts the handler of `method`, with params as JSON text.
     ///
@@ -37,7 +37,7 @@ pub(crate) enum ResultKind {
 }
 
 impl ResultKind {
-    /// Reads the type of a result. A result without a type, or with `null`, is complete.
+    /// Reads the type of a result. A result is complete if its type is missing or `null`.
     ///
     /// # Errors
     /// The method does not allow this type.
@@ -98,7 +98,7 @@ impl<'a> InputRequired<'a> {
         self.requests.is_some()
     }
 
-    /// Handles all input requests concurrently, and returns the params that the next request adds.
+    /// Answers all input requests concurrently, and returns the params that must be added to the next request.
     ///
     /// # Errors
     /// Returns an error if an input request has no result. The call then fails, because an input response cannot report a
@@ -128,7 +128,7 @@ impl<'a> InputRequired<'a> {
 /// Starts the handler of an input request in a call of `method`.
 ///
 /// # Errors
-/// Returns an error if there is no such handler.
+/// Returns an error if the input request is malformed, or if the client has no handler for it.
 pub(crate) fn start_handler(
     method: &str,
     handlers: &dyn AnswerInput,
@@ -146,7 +146,7 @@ pub(crate) fn start_handler(
     }
 }
 
-/// Creates the error of a call whose input request has no result.
+/// Creates the error of a call in which an input request was not answered.
 pub(crate) fn input_failed(method: &str, key: &str, reason: ErrorObject) -> Error {
     Error::InputFailed {
         method: method.to_owned().into(),
@@ -155,7 +155,7 @@ pub(crate) fn input_failed(method: &str, key: &str, reason: ErrorObject) -> Erro
     }
 }
 
-/// Creates the JSON object of these keys and values, which are JSON text.
+/// Creates a JSON object from keys and values. The values are JSON text.
 pub(crate) fn object(members: &[(String, String)]) -> String {
     let all: Vec<String> = members
         .iter()
@@ -164,11 +164,10 @@ pub(crate) fn object(members: &[(String, String)]) -> String {
     format!("{{{}}}", all.join(","))
 }
 
-/// Params that a request adds because of the round trip before it: `inputResponses` and
-/// `requestState`.
+/// Params that a request adds to continue the previous round trip: `inputResponses` and `requestState`.
 #[derive(Default)]
 pub(crate) struct RetryParams {
-    /// The names of the members, and their values as JSON text.
+    /// The members: names, and values as JSON text.
     members: Vec<(&'static str, String)>,
 }
 
@@ -186,7 +185,7 @@ impl RetryParams {
     }
 }
 
-/// Returns the delay before the `nth` consecutive request that only returns the state. The first delay is zero; later delays
+/// Returns the delay before the `nth` consecutive request that returns only the state. The first delay is zero; later delays
 /// increase up to two seconds.
 pub(crate) fn retry_delay(nth: u32) -> Duration {
     match nth {

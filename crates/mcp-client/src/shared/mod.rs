@@ -24,9 +24,9 @@ pub(crate) struct Shared {
     pub(crate) progress: Arc<ProgressTable>,
     pub(crate) agreed: Agreed,
     pub(crate) timeouts: Timeouts,
-    /// Maximum number of round trips with input in one call.
+    /// Maximum number of round trips with input requests in one call.
     pub(crate) max_round_trips: u32,
-    /// Maximum estimated memory of all pages of one list.
+    /// Maximum estimated memory of all pages of one list together, in bytes.
     pub(crate) max_list_bytes: usize,
     /// Whether the client lists the tools before it calls an unknown tool, on servers with tasks (2025-11-25).
     pub(crate) lists_before_call: bool,
@@ -62,7 +62,7 @@ pub(crate) struct Agreed {
     pub(crate) server: Implementation,
     pub(crate) capabilities: ServerCapabilities,
     pub(crate) instructions: Option<String>,
-    /// The metadata of each request, on the stateless revision.
+    /// The metadata that is added to each request; only on the stateless revision.
     pub(crate) meta: Option<MetaTemplate>,
 }
 

@@ -1,4 +1,4 @@
-//! Checks whether the server offers a method, before anything is sent.
+//! Checks whether the server offers a method, before a request is sent.
 
 use mcp_protocol::gate::{self, Unsupported};
 use mcp_types::v2026_07_28::TASKS_EXTENSION;
@@ -28,7 +28,7 @@ impl Shared {
         offered.map_err(|missing| unsupported(method, missing))
     }
 
-    /// Checks that the negotiated revision has `method`.
+    /// Checks that `method` exists in the negotiated revision.
     pub(crate) fn has(&self, method: &str) -> Result<(), Error> {
         if !self.rules().stateless || !is_removed(method) || is_of_tasks_extension(method) {
             return Ok(());
@@ -40,8 +40,8 @@ impl Shared {
         ))
     }
 
-    /// Checks the capability of a method about tasks. Returns `None` for other methods, and if only
-    /// the general capability is needed.
+    /// Checks whether the server declared the capability for a method about tasks. Returns `None` for all other methods, and if
+    /// the general capability check is sufficient.
     fn offers_tasks(&self, method: &str) -> Option<Result<(), Unsupported>> {
         let capabilities = &self.agreed.capabilities;
         let declared = |declared: bool, name| match declared {

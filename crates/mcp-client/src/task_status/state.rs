@@ -47,14 +47,14 @@ impl TaskState {
 /// A callback that receives each new state of a task.
 pub(crate) type OnStatus = Arc<dyn Fn(&TaskState) + Send + Sync>;
 
-/// A task, with the message it was read from.
+/// A task, and the message from which it was read.
 pub(crate) struct Snapshot {
     pub(crate) id: String,
     pub(crate) state: TaskState,
     text: RawJson,
 }
 
-/// The members of a task in all revisions.
+/// The members of a task that are common to all revisions.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct WireTask {
@@ -92,8 +92,8 @@ impl Snapshot {
         })
     }
 
-    /// Reads a task from the result that creates it. Up to 2025-11-25 the task is a member of the result; since then, the result
-    /// itself is the task.
+    /// Reads a task from the result that creates it. Up to 2025-11-25 the task is a member of the result. Since 2026-07-28 the
+    /// result itself is the task.
     ///
     /// # Errors
     /// The text is not a task.
@@ -129,7 +129,7 @@ impl Snapshot {
     }
 }
 
-/// Returns the task in a result that creates a task (up to 2025-11-25).
+/// Returns the JSON text of the task in a result that creates a task (up to 2025-11-25).
 pub(crate) fn nested_task(result: &RawJson) -> Option<&str> {
     member(result, "task").filter(|text| text.starts_with('{'))
 }

@@ -9,14 +9,14 @@ use tokio::sync::watch;
 
 use super::state::Snapshot;
 
-/// The latest notification about a task.
+/// The latest status notification about a task; `None` before the first notification.
 type Latest = Option<RawJson>;
 
-/// The tasks that callers wait for, by id.
+/// The tasks whose status notifications are passed on, by task id.
 #[derive(Default)]
 pub(crate) struct StatusWatchers(Mutex<Vec<(String, watch::Sender<Latest>)>>);
 
-/// One watched task.
+/// A receiver of the status notifications of one task.
 pub(crate) struct StatusWatch(watch::Receiver<Latest>);
 
 impl StatusWatchers {
@@ -28,7 +28,7 @@ impl StatusWatchers {
         StatusWatch(receiver)
     }
 
-    /// Passes a status notification to the callers that wait for its task.
+    /// Passes a status notification to the callers that watch its task.
     pub(crate) fn notify(&self, method: &str, text: &str) {
         let text = RawJson::copy(text);
         match Snapshot::read(method, text.clone()) {
@@ -43,7 +43,7 @@ impl StatusWatchers {
 }
 
 impl StatusWatch {
-    /// Completes with the latest state. Cancel safe.
+    /// Waits for the next status notification and returns the task as JSON text. Cancel safe.
     pub(crate) async fn changed(&mut self) -> RawJson {
         while self.0.changed().await.is_ok() {
             if let Some(text) = self.0.borrow_and_update().clone() {

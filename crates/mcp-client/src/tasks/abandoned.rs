@@ -1,4 +1,4 @@
-//! Calls that request a task and are dropped before the task exists (2025-11-25).
+//! Tool calls that request a task and are dropped before the client knows the task (2025-11-25).
 //!
 //! The client must not send `notifications/cancelled` for such a call, and `tasks/cancel` needs the id of the task. The client
 //! therefore waits for the response in the background and then cancels the task.
@@ -27,7 +27,7 @@ type Sent = (Result<Outcome, Error>, Request);
 /// Sends `request` and waits for its result.
 ///
 /// # Cancel safety
-/// Dropping the future cancels the request on the wire, or the task that it creates.
+/// Dropping the future cancels the request or, if the request creates a task, the task.
 pub(crate) async fn send(shared: &Arc<Shared>, request: &mut Request) -> Result<Outcome, Error> {
     if !request.has_task() {
         return run(shared, request).await;
@@ -48,7 +48,7 @@ pub(crate) async fn send(shared: &Arc<Shared>, request: &mut Request) -> Result<
     result
 }
 
-/// A request that creates a task. If it is dropped, the task is cancelled as soon as its id is known.
+/// A request that creates a task. If this value is dropped, the task is cancelled as soon as its id is known.
 struct CancelWhenCreated {
     shared: Arc<Shared>,
     sending: Option<BoxFuture<'static, Sent>>,

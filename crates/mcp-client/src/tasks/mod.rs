@@ -1,7 +1,7 @@
 //! Tool calls that the server continues as tasks.
 //!
-//! Specification: [tasks](https://modelcontextprotocol.io/seps/2663-tasks-extension), an extension
-//! of 2026-07-28. The [tasks of 2025-11-25][old] have other messages and the same behavior here.
+//! Specification: [tasks](https://modelcontextprotocol.io/seps/2663-tasks-extension), an extension of 2026-07-28. The [tasks of
+//! 2025-11-25][old] use other messages, but this module treats both in the same way.
 //!
 //! [old]: https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
 
@@ -53,14 +53,14 @@ pub struct TaskHandle {
     timeouts: Timeouts,
     pub(crate) on_status: Option<OnStatus>,
     immediate_response: Option<String>,
-    /// The state of the task when it was created, until the first [`wait`](Self::wait).
+    /// The state of the task when it was created. The first [`wait`](Self::wait) removes it.
     first: Arc<Mutex<Option<Snapshot>>>,
-    /// Receives progress notifications as long as the task runs.
+    /// The entry through which the client receives progress notifications while the task runs.
     _progress: Option<Arc<ProgressEntry>>,
 }
 
 impl TaskHandle {
-    /// Creates a handle from the result that creates a task.
+    /// Creates a handle from the result that created the task.
     pub(crate) fn created(
         shared: &Arc<Shared>,
         tool: String,
@@ -104,13 +104,12 @@ impl TaskHandle {
         }
     }
 
-    /// Returns the reference that can be stored to resume waiting for the task later.
+    /// Returns a reference to the task. A host can store the reference to wait for the task later.
     pub fn task_ref(&self) -> &TaskRef {
         &self.task
     }
 
-    /// Returns the text that the server suggests to show the model while the task runs
-    /// (2025-11-25).
+    /// Returns a text for the model while the task runs, which the server suggests (2025-11-25).
     pub fn immediate_response(&self) -> Option<&str> {
         self.immediate_response.as_deref()
     }
@@ -125,12 +124,12 @@ impl TaskHandle {
 
     /// Waits for the end of the task, without a time limit. Polls the task at the interval that the server suggests, and answers
     /// its input requests with the handlers of the [`ClientBuilder`](crate::ClientBuilder). If the server is unreachable, polling
-    /// continues until the time to live of the task has passed. For a task without a time to live, polling continues until the
-    /// server was unreachable for [`Timeouts::total`].
+    /// continues until the time to live of the task has passed. For a task without a time to live, polling ends when the server
+    /// has been unreachable for [`Timeouts::total`].
     ///
     /// # Errors
-    /// The error of the call; [`Error::TaskCancelled`]; [`Error::TaskLost`]; [`Error::InputFailed`]
-    /// if an input request has no result. The task then continues to run.
+    /// The error of the call; [`Error::TaskCancelled`]; [`Error::TaskLost`]; or [`Error::InputFailed`] if an input request has no
+    /// result. After [`Error::InputFailed`] the task continues to run.
     ///
     /// # Cancel safety
     /// Dropping the future drops the handlers of input requests. The task continues to run.
@@ -181,8 +180,8 @@ impl TaskHandle {
         Ok(())
     }
 
-    /// Waits for the end of the task like [`wait`](Self::wait), up to the total timeout of the call
-    /// that began at `began`. Cancels the task if it has not ended.
+    /// Waits for the end of the task like [`wait`](Self::wait), but only up to the total timeout, counted from `began`, the start
+    /// of the call. Cancels the task if it has not ended by then.
     pub(crate) async fn finish(self, began: Instant) -> Result<CallToolResult, Error> {
         let after = self.timeouts.total;
         let mut guard = CancelOnDrop(Some(&self));
@@ -208,7 +207,8 @@ impl TaskHandle {
         result
     }
 
-    /// Returns an error if the task belongs to a server with the other form of tasks.
+    /// Returns an error if the server of this connection cannot know the task, because the task was created under a revision with
+    /// other task messages.
     fn check_server(&self) -> Result<(), Error> {
         let (task, client) = (self.task.server.revision(), self.shared.agreed.revision);
         if task.is_stateless() == client.is_stateless() {

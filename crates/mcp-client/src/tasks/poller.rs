@@ -1,8 +1,8 @@
 //! Waits for one task: polls its state, answers its input requests, fetches its outcome.
 //!
-//! Since 2026-07-28 the response to `tasks/get` contains the input requests and the outcome, and
-//! `tasks/update` sends the input responses. Up to 2025-11-25 `tasks/result` returns the outcome,
-//! and the server sends input requests while that request is open.
+//! Since 2026-07-28 the response to `tasks/get` contains the input requests and the outcome, and `tasks/update` sends the input
+//! responses. Up to 2025-11-25 `tasks/result` returns the outcome, and the server sends its input requests while `tasks/result`
+//! is in flight.
 
 use std::collections::BTreeSet;
 use std::future::poll_fn;
@@ -28,7 +28,8 @@ use crate::task_status::watch::StatusWatch;
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 /// Maximum number of input requests of one task.
 const MAX_INPUT_REQUESTS: usize = 1_000;
-/// Maximum number of times that input responses are sent again after rejections that may be temporary.
+/// Maximum number of times that input responses are sent again after the server rejected them with an error that may be
+/// temporary.
 const MAX_REJECTIONS: u32 = 8;
 
 pub(super) struct TaskPoller<'a> {
@@ -36,26 +37,26 @@ pub(super) struct TaskPoller<'a> {
     pub(super) task: &'a TaskRef,
     pub(super) timeouts: Timeouts,
     on_status: Option<&'a OnStatus>,
-    /// The keys of the input requests that were passed to a handler.
+    /// The keys of the input requests for which a handler was started.
     started: BTreeSet<String>,
     retries: RetrySchedule,
     reported: Option<TaskState>,
 }
 
-/// Work that runs while the task is polled.
+/// Work that runs while the client polls the task.
 type BackgroundWork = BoxFuture<'static, Result<Done, Error>>;
 
 enum Done {
-    /// The keys and results of input requests, as JSON text.
+    /// The results of input requests. Each item is the key of an input request and its result as JSON text.
     Answers(Vec<(String, String)>),
-    /// The result in the response to `tasks/result`, or `None` if the request failed.
+    /// The outcome from the response to `tasks/result`, or `None` if the request failed.
     Outcome(Option<RawJson>),
 }
 
 enum Event {
-    /// The next poll is due.
+    /// The time for the next poll has come.
     Due,
-    /// The server sent the state of the task.
+    /// The server sent a status notification with the state of the task.
     Status(RawJson),
     Done(Done),
 }
@@ -136,8 +137,7 @@ impl<'a> TaskPoller<'a> {
         self.reported = Some(state.clone());
     }
 
-    /// Starts the work that the state of the task requires; returns `None` if all of it has been
-    /// started.
+    /// Starts the next work that the state of the task requires. Returns `None` if there is nothing to start.
     fn start_work(&mut self, now: &Snapshot, idle: bool) -> Result<Option<BackgroundWork>, Error> {
         if !self.shared.rules().stateless {
             if !idle {
@@ -180,8 +180,8 @@ impl<'a> TaskPoller<'a> {
         })))
     }
 
-    /// Sends the input responses that are still required. If the server rejects the responses and the task has ended, returns the
-    /// state of the task.
+    /// Sends those input responses that the task still requires. If the server rejects the responses and the task has ended,
+    /// returns the state of the task.
     async fn update(
         &mut self,
         now: &Snapshot,
@@ -232,7 +232,7 @@ impl<'a> TaskPoller<'a> {
         let missing = |what| {
             let words = message().unwrap_or_default();
             Error::protocol(format!(
-                "a task with status {} has no {what}: {words}",
+                "the server sent a task with status {} but without {what}: {words}",
                 now.state.status
             ))
         };
@@ -267,7 +267,8 @@ impl<'a> TaskPoller<'a> {
         }
     }
 
-    /// Converts an error response to `tasks/result`: either the task is lost, or the response is the error of the call.
+    /// Converts an error response to `tasks/result`. The response means that the task is lost, or it is the error of the tool
+    /// call itself.
     fn outcome(&self, now: &Snapshot, rejection: ErrorObject) -> Error {
         if now.state.status == TaskStatus::Completed && rejection.code == ErrorCode::INVALID_PARAMS
         {
@@ -276,7 +277,7 @@ impl<'a> TaskPoller<'a> {
         Error::Rejected(rejection)
     }
 
-    /// Polls the task, and repeats the request if the server does not respond.
+    /// Polls the task. Repeats the request if the server does not respond.
     async fn poll(&mut self) -> Result<Snapshot, Error> {
         loop {
             let failure = match self.send(method::TASKS_GET, &[]).await {
@@ -295,7 +296,7 @@ impl<'a> TaskPoller<'a> {
         }
     }
 
-    /// Waits before the next attempt; returns an error if no attempt is left.
+    /// Waits before the next attempt. Returns the error `failure` if there are no attempts left.
     async fn retry_after(&mut self, failure: Error) -> Result<(), Error> {
         if let Error::Closed(_) = failure {
             return Err(failure);

@@ -17,16 +17,15 @@ use crate::shared::Shared;
 /// The host's preference for tasks.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct TaskPreference {
-    /// Whether the call should be a task if the tool allows it.
+    /// Whether the call should run as a task if the tool allows tasks but does not require them.
     pub(crate) is_wanted: bool,
     /// The requested time to live.
     pub(crate) ttl: Option<Duration>,
 }
 
 impl TaskPreference {
-    /// Returns the task request for a call of this tool, or `None` for a call without a task. Lists
-    /// the tools first if they were never listed, because only the list tells which tools must be
-    /// called as tasks.
+    /// Returns the task request for a call of this tool, or `None` for a call without a task. If the tools were never listed,
+    /// first lists them, because only the list says which tools must be called as tasks.
     ///
     /// # Errors
     /// The tools cannot be listed, and the host prefers a task.
@@ -54,7 +53,8 @@ impl TaskPreference {
         })
     }
 
-    /// Returns the task request for a call that the server has rejected without a task, if the tool must be called as a task.
+    /// Returns the task request for the second attempt of a call that the server rejected. Returns `None` if the tool does not
+    /// require tasks.
     ///
     /// # Errors
     /// The tools cannot be listed.

@@ -1,4 +1,4 @@
-//! The reference to a task that a host can store.
+//! Task references. A host can store them.
 
 use std::fmt;
 
@@ -7,10 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::connect::negotiation::KnownVersion;
 
-/// A reference to a task that a host can store, to return to the task with another connection or in
-/// another process.
+/// A reference to a task. A host can store it, and use it to wait for the task on another connection or in another process.
 ///
-/// On servers without authentication, the id alone gives access to the task: treat it as a secret.
+/// On servers without authentication, anyone who has the id can access the task. Treat the id as a secret.
 ///
 /// ```
 /// # fn main() -> Result<(), serde_json::Error> {
@@ -54,7 +53,7 @@ impl TaskRef {
         self.server
     }
 
-    /// Returns the start of the id, which may be logged.
+    /// Returns the first characters of the id. Unlike the whole id, they may be logged.
     pub(super) fn short_id(&self) -> &str {
         short_id(&self.id)
     }

@@ -14,9 +14,9 @@ const MAX_DELAY: Duration = Duration::from_secs(30);
 pub(super) struct RetrySchedule {
     /// Time of the last response, or of the first attempt.
     answered: Instant,
-    /// Maximum time without a response, for a task without a time to live.
+    /// Maximum time without a response. Applies to a task without a time to live.
     max_silence: Duration,
-    /// Time at which the task may be removed, if known.
+    /// Time at which the server may remove the task, if known.
     expires: Option<Instant>,
     began: Instant,
     failures: u32,
@@ -33,7 +33,7 @@ impl RetrySchedule {
         }
     }
 
-    /// Records a response.
+    /// Records that the server responded.
     pub(super) fn answered(&mut self, state: &TaskState, now: Instant) {
         self.answered = now;
         self.failures = 0;
@@ -42,8 +42,7 @@ impl RetrySchedule {
         self.expires = state.ttl.and_then(|ttl| self.began.checked_add(ttl));
     }
 
-    /// Records a failed attempt. Returns the delay before the next attempt, or `None` if
-    /// there will be no other attempt.
+    /// Records a failed attempt. Returns the delay before the next attempt, or `None` if no attempt is left.
     pub(super) fn failed(&mut self, pause: Duration, now: Instant) -> Option<Duration> {
         let end = self.expires.unwrap_or(self.answered + self.max_silence);
         if now >= end {
@@ -56,8 +55,8 @@ impl RetrySchedule {
     }
 }
 
-/// Returns whether an error response means that the server does not know the task. Other errors,
-/// for example an overload, may be temporary.
+/// Returns whether repeating the request is useless, for example because the server does not know the task. Other errors, for
+/// example an overload, may be temporary.
 pub(super) fn is_final(error: &ErrorObject) -> bool {
     matches!(
         error.code,

@@ -14,7 +14,7 @@ use crate::{ErrorObject, Limits, ParseError, ParseErrorKind, RequestId, TreeSize
 use outline::Outline;
 pub use repair::replace_invalid_text;
 
-/// One frame: a message, or a batch of them (2025-03-26 only).
+/// One frame: a single message, or a batch of messages (2025-03-26 only).
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "JSON-RPC defines these two frames")]
 #[expect(
@@ -24,11 +24,11 @@ pub use repair::replace_invalid_text;
 pub enum Frame<'a> {
     /// A single message.
     Single(Message<'a>),
-    /// An array of messages, parsed one by one on iteration.
+    /// An array of messages. Each message is parsed during iteration.
     Batch(Batch<'a>),
 }
 
-/// A batch with valid JSON text. Iterating parses its members.
+/// A batch. Its text is valid JSON. Its messages are parsed during iteration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Batch<'a> {
     members: Vec<&'a str>,
@@ -36,14 +36,13 @@ pub struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    /// Returns the number of members, which is never zero.
+    /// Returns the number of messages, which is never zero.
     #[expect(clippy::len_without_is_empty, reason = "parse rejects an empty batch")]
     pub fn len(&self) -> usize {
         self.members.len()
     }
 
-    /// Iterates over the members in order. An invalid member is an error and does not affect the
-    /// other members.
+    /// Iterates over the messages in order. An invalid message gives an error, and does not affect the other messages.
     pub fn iter(&self) -> impl Iterator<Item = Result<Message<'a>, ParseError>> + '_ {
         self.members.iter().map(|text| message(text, &self.limits))
     }
@@ -51,8 +50,8 @@ impl<'a> Batch<'a> {
 
 /// Parses one frame.
 ///
-/// Keys of the envelope are case-sensitive, and duplicates are an error. Ids are strings or
-/// integers. Unknown members of the envelope are skipped.
+/// Keys of the envelope are case-sensitive, and a duplicate key is an error. Ids are strings or integers. Unknown members of the
+/// envelope are skipped.
 ///
 /// # Errors
 /// The text is not JSON, is not a message, or exceeds a limit. The error has the id, if it could
@@ -88,7 +87,7 @@ pub fn parse_measured<'a>(
     parsed
 }
 
-/// Parses one member of a batch.
+/// Parses one message of a batch.
 fn message<'a>(text: &'a str, limits: &Limits) -> Result<Message<'a>, ParseError> {
     single(&mut Scanner::new(text, limits), limits)
 }
@@ -130,7 +129,7 @@ fn single<'a>(scan: &mut Scanner<'a>, limits: &Limits) -> Result<Message<'a>, Pa
     message.map_err(|error| named(error, scan.text().as_bytes(), limits))
 }
 
-/// Adds the kind of the message to the error of a frame, and the id if it was not read yet.
+/// Adds the kind of message to the error for a frame. If the error has no id yet, also adds the id.
 #[cold]
 fn named(error: ParseError, frame: &[u8], limits: &Limits) -> ParseError {
     let outline = Outline::of(frame, limits);
@@ -182,7 +181,7 @@ fn read<'a>(
     scan.end()
 }
 
-/// Skips the params, which are an object, and indexes their members.
+/// Skips the params, which must be an object, and records their members in `index`. Returns the text of the params.
 fn params<'a>(scan: &mut Scanner<'a>, index: &mut MemberIndex<'a>) -> Result<&'a str, ParseError> {
     let start = scan.at;
     scan.open()?;
@@ -210,7 +209,7 @@ fn meta<'a>(scan: &mut Scanner<'a>, index: &mut MemberIndex<'a>) -> Result<&'a s
     Ok(scan.slice(start))
 }
 
-/// The members of an envelope that were read so far.
+/// The members of an envelope that the parser has read so far.
 #[derive(Debug, Default)]
 struct Parts<'a> {
     version: bool,
@@ -344,8 +343,8 @@ fn unescape<'a>(text: Text<'a>) -> Cow<'a, str> {
     }
 }
 
-/// Reads a JSON string from its text, without a copy if it has no escapes. Returns `None` if the
-/// text is not a string. The text must be valid JSON.
+/// Returns the string that a JSON text denotes. Does not copy a string without escapes. Returns `None` if the text is not a
+/// string. The text must be valid JSON.
 pub fn read_string(value: &str) -> Option<Cow<'_, str>> {
     let raw = value.strip_prefix('"')?.strip_suffix('"')?;
     Some(unescape(Text {
@@ -383,16 +382,15 @@ fn read_error(value: &str) -> Result<ErrorObject, ParseError> {
 }
 
 impl ParseError {
-    /// Creates the error for a frame that was too long to be read. `head` is the start of the
-    /// frame; the error has the id and the kind of message if the head shows them. `setting` is the
-    /// name of the setting that contains the limit.
+    /// Creates the error for a frame that was too long to be read. `head` is the start of the frame. The error contains the id
+    /// and the kind of message if they can be read from `head`. `setting` is the name of the setting that contains the limit.
     pub fn too_long(head: &[u8], limit: usize, setting: &str) -> Self {
         let message = format!("a message is longer than {limit} bytes, the limit of {setting}");
         let error = Self::new(ParseErrorKind::TooLong, head.len(), message);
         named(error, head, &Limits::default())
     }
 
-    /// Returns the errors of further messages in `frame`, which must contain only one message. Returns at most 16 errors.
+    /// Returns errors for the additional messages in `frame`, in which only one message is allowed. Returns at most 16 errors.
     pub fn following(&self, frame: &[u8], limits: &Limits) -> Vec<Self> {
         let mut errors = Vec::new();
         let mut rest = frame.get(self.offset()..).unwrap_or_default();

@@ -7,7 +7,7 @@ use super::read_id;
 use crate::scan::Scanner;
 use crate::{Limits, RequestId};
 
-/// The properties of a message that the members of the outermost object show.
+/// The properties of a message that can be read from the members of the outermost object.
 #[derive(Debug, Default)]
 pub(crate) struct Outline {
     /// The id; `None` if it is missing, cannot be read, or appears more than once.
@@ -15,12 +15,12 @@ pub(crate) struct Outline {
     pub(crate) has_id: bool,
     pub(crate) has_method: bool,
     pub(crate) has_outcome: bool,
-    /// The position after the object.
+    /// The position after the end of the object.
     pub(crate) end: usize,
 }
 
 impl Outline {
-    /// Reads the outermost object up to its end, or up to the end of a truncated text.
+    /// Reads the outermost object up to its end. If the text is truncated, reads up to the end of the text.
     pub(crate) fn of(text: &[u8], limits: &Limits) -> Self {
         let mut outline = Self::default();
         let (mut at, mut depth) = (0, 0_usize);
@@ -57,13 +57,13 @@ impl Outline {
     }
 }
 
-/// Returns the text after the colon, if the string that ends at `end` is a key.
+/// Returns the text after the colon that follows the string, if the string that ends at `end` is a key.
 fn value_after(text: &[u8], end: usize) -> Option<&[u8]> {
     let rest = text.get(end..)?.trim_ascii_start();
     rest.strip_prefix(b":").map(<[u8]>::trim_ascii_start)
 }
 
-/// Reads an id. `7.0` is read as 7, because some programs have only floating point numbers.
+/// Reads an id. `7.0` is read as 7, because some programs have only floating-point numbers.
 fn own_id(value: &[u8], limits: &Limits) -> Option<RequestId> {
     // An id is short; the bytes behind it may be anything.
     let head = value.get(..value.len().min(limits.id_bytes.saturating_add(64)))?;

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// Replaces bytes that are not UTF-8, and escapes of half a surrogate pair, by U+FFFD. Returns `None`
-/// if there is nothing to replace.
+/// Replaces bytes that are not UTF-8, and escapes of half a surrogate pair, with U+FFFD. Returns `None` if there is nothing to
+/// replace.
 ///
 /// Programs that cut text or read it in another encoding produce such messages.
 pub fn replace_invalid_text(frame: &[u8]) -> Option<String> {
@@ -39,7 +39,7 @@ pub fn replace_invalid_text(frame: &[u8]) -> Option<String> {
     Some(repaired)
 }
 
-/// Returns the number in the escape `\uXXXX` at a position.
+/// Returns the number in the escape `\uXXXX` at position `at`.
 fn escaped_unit(text: &str, at: usize) -> Option<u16> {
     let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
     let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());

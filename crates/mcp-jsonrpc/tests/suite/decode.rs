@@ -21,7 +21,7 @@ struct OrderLine {
 }
 
 #[test]
-fn errors_point_at_the_member() {
+fn a_decode_error_has_the_pointer_of_the_invalid_member() {
     for (text, pointer, needle) in [
         (r#"{"name":5,"lines":[]}"#, "/name", "expected a string"),
         (r#"{"lines":[]}"#, "", "missing field `name`"),

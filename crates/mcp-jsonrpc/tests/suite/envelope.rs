@@ -58,7 +58,7 @@ fn messages_are_classified_by_their_members() {
 
 // proves: BASE-004, BASE-005, BASE-007, SCHEMA-002, M-BASE-004
 #[test]
-fn ids_keep_value_and_type_or_are_rejected() {
+fn valid_ids_keep_their_value_and_type_and_other_ids_are_rejected() {
     for id in [
         "0",
         "-1",
@@ -185,7 +185,7 @@ fn a_null_result_is_not_an_absent_result() {
 }
 
 #[test]
-fn members_of_a_batch_are_parsed_one_by_one() {
+fn messages_of_a_batch_are_parsed_separately() {
     let text = r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}, 5,
                    {"jsonrpc":"2.0","method":"notifications/x"}]"#;
     let Frame::Batch(batch) = parse(text.as_bytes(), &Limits::default()).unwrap() else {
@@ -234,7 +234,7 @@ fn owned_messages_share_the_buffer() {
 }
 
 #[test]
-fn null_beside_an_outcome_and_an_empty_array_of_params_are_absent() {
+fn null_beside_a_result_or_error_and_an_empty_params_array_count_as_absent() {
     for text in [
         r#"{"jsonrpc":"2.0","id":1,"result":{},"error":null}"#,
         r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
@@ -259,7 +259,7 @@ fn null_beside_an_outcome_and_an_empty_array_of_params_are_absent() {
 }
 
 #[test]
-fn the_text_of_an_error_is_kept_however_it_is_written() {
+fn the_text_of_a_malformed_error_object_is_kept() {
     for (error, code, message) in [
         (r#"{"code":"-32000","message":"busy"}"#, -32000, "busy"),
         (r#"{"code":-32000.0,"message":"busy"}"#, -32000, "busy"),

@@ -23,7 +23,7 @@ fn deep_nesting_is_rejected_before_anything_is_built() {
 }
 
 #[test]
-fn the_maximum_depth_fits_a_small_stack() {
+fn a_message_of_the_maximum_depth_is_parsed_on_a_small_stack() {
     let text = format!(
         r#"{{"jsonrpc":"2.0","method":"m","params":{{"a":{}{}}}}}"#,
         "[".repeat(510),
@@ -39,7 +39,7 @@ fn the_maximum_depth_fits_a_small_stack() {
 }
 
 #[test]
-fn an_id_after_the_exceeded_limit_is_found() {
+fn an_id_after_the_position_of_an_exceeded_limit_is_found() {
     let nest = |n: usize| format!("{}1{}", "[".repeat(n), "]".repeat(n));
     let frame = format!(
         r#"{{"method":"m","params":{{"x":{},"id":9,"s":"\"id\":8"}},"jsonrpc":"2.0","id":"me"}}"#,
@@ -58,7 +58,7 @@ fn an_id_after_the_exceeded_limit_is_found() {
 }
 
 #[test]
-fn nodes_and_containers_are_counted() {
+fn a_message_with_too_many_values_or_containers_is_rejected() {
     let many = vec!["1"; 300_000].join(",");
     let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"a":[{many}]}}}}"#);
     let error = single(&text).unwrap_err();
@@ -74,7 +74,7 @@ fn nodes_and_containers_are_counted() {
 }
 
 #[test]
-fn a_batch_bomb_stops_at_the_limit() {
+fn a_batch_with_too_many_messages_is_rejected_at_the_limit() {
     let bomb = format!("[{}]", vec!["1"; 100_000].join(","));
     let error = parse(bomb.as_bytes(), &Limits::default()).unwrap_err();
     assert!(error.to_string().contains("64 messages"), "{error}");
@@ -82,7 +82,7 @@ fn a_batch_bomb_stops_at_the_limit() {
 }
 
 #[test]
-fn keys_are_case_sensitive_and_unique() {
+fn envelope_keys_are_case_sensitive_and_must_not_be_repeated() {
     for text in [
         r#"{"jsonrpc":"2.0","id":1,"method":"a","method":"b"}"#,
         r#"{"jsonrpc":"2.0","id":1,"method":"a","\u006dethod":"b"}"#,
@@ -114,7 +114,7 @@ fn keys_are_case_sensitive_and_unique() {
 
 // proves: BASE-019, M-XPORT-001
 #[test]
-fn text_is_strict_utf8_without_lone_surrogates() {
+fn text_that_is_not_utf8_or_has_lone_surrogates_is_rejected() {
     let mut bytes = br#"{"jsonrpc":"2.0","id":1,"method":"a"#.to_vec();
     bytes.extend_from_slice(b"\xff\xfe\"}");
     let error = parse(&bytes, &Limits::default()).unwrap_err();
@@ -159,7 +159,7 @@ fn control_characters_in_strings_are_rejected() {
 }
 
 #[test]
-fn the_head_of_a_too_long_message_gives_its_id_and_kind() {
+fn the_id_and_kind_of_a_too_long_message_are_read_from_its_head() {
     use mcp_jsonrpc::ParseError;
     let long = "x".repeat(500);
     for (head, id, response) in [
@@ -268,7 +268,7 @@ fn a_response_that_is_not_json_is_still_a_response() {
 }
 
 #[test]
-fn the_messages_that_follow_on_a_line_have_their_ids() {
+fn each_additional_message_on_a_line_is_reported_with_its_id() {
     let line = r#"{"id":1,"result":{}} {"id":2,"result":{}}{"id":"a","error":{}} x"#;
     let error = parse(line.as_bytes(), &Limits::default()).unwrap_err();
     let following = error.following(line.as_bytes(), &Limits::default());
@@ -313,7 +313,7 @@ fn members_with_names_that_serde_json_treats_specially_are_rejected() {
 }
 
 #[test]
-fn a_document_has_limits() {
+fn a_document_above_a_limit_is_rejected() {
     let error = |text: &str| decode_document::<Value>(text).unwrap_err().to_string();
     // Without the check, a text of this size ends the process with a stack overflow.
     assert!(error(&nested(8)).contains("reserved"));

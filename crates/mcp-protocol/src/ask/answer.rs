@@ -7,10 +7,10 @@ use serde_json::Value;
 use super::form;
 use crate::{Deviation, Session};
 
-/// The response. Some clients write an empty field as `null`.
+/// The response to a form. It can be read even if a client writes an empty field as `null`.
 pub(super) struct FormAnswer {
     pub(super) result: ElicitResult,
-    /// A field that was `null`, and is missing in the result.
+    /// The name of a field that the client sent as `null`. The field was removed from `result`.
     null: Option<String>,
 }
 

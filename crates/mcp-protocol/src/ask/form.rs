@@ -17,8 +17,8 @@ use crate::gate::{Unsupported, known};
 
 type Content = BTreeMap<String, ElicitValue>;
 
-/// Reads the params of a form whose fields describe their types in another way than the specification. Accepts only descriptions
-/// that have one meaning.
+/// Reads the params of a form whose fields do not describe their types as the specification requires. Accepts a description only
+/// if its meaning is unambiguous.
 #[cold]
 pub fn repaired(params: &str) -> Option<ElicitRequestParams> {
     let mut params: Value = decode(params).ok()?;
@@ -26,7 +26,7 @@ pub fn repaired(params: &str) -> Option<ElicitRequestParams> {
     serde_json::from_value(params).ok()
 }
 
-/// Adds the default of every field that has a default and no value.
+/// Adds the default value of every field that has no value.
 pub fn apply_defaults(schema: &RequestedSchema, content: &mut Content) {
     for (name, field) in schema.properties.iter() {
         if content.contains_key(name) {
@@ -56,7 +56,7 @@ fn default_of(field: &PrimitiveSchemaDefinition) -> Option<ElicitValue> {
 /// Checks that every field has a type that forms support.
 ///
 /// # Errors
-/// A field has another type; the text contains the name of the field.
+/// A field has a type that forms do not support. The text contains the name of the field.
 pub fn check_fields(schema: &RequestedSchema) -> Result<(), String> {
     use PrimitiveSchemaDefinition as P;
     for (name, field) in schema.properties.iter() {
@@ -88,7 +88,7 @@ pub fn extra<'a>(schema: &RequestedSchema, content: &'a Content) -> Option<&'a s
     extra.map(String::as_str)
 }
 
-/// Validates the fields that the form defines, and ignores other fields of the response.
+/// Validates the fields of a response that the form defines. Ignores all other fields.
 ///
 /// # Errors
 /// A required field is missing, or a field is invalid; the text names the field and the problem.
@@ -98,7 +98,7 @@ pub fn check(schema: &RequestedSchema, content: &Content) -> Result<(), String> 
     })
 }
 
-/// Returns the name of the first field that does not match the form, or that the form does not have.
+/// Returns the name of the first field that is invalid or does not exist in the form.
 pub fn mismatch(schema: &RequestedSchema, content: &Content) -> Option<String> {
     let invalid = problem(schema, content).map(|(name, _)| name);
     invalid
@@ -106,7 +106,7 @@ pub fn mismatch(schema: &RequestedSchema, content: &Content) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Returns the first field that does not match the form, and the reason.
+/// Returns the name of the first invalid field, and the reason.
 fn problem<'a>(schema: &'a RequestedSchema, content: &Content) -> Option<(&'a str, String)> {
     let mut required = schema.required.iter().flatten();
     if let Some(name) = required.find(|name| !content.contains_key(*name)) {
@@ -343,7 +343,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_parts_of_a_time_and_of_its_offset_are_limited() {
+    fn a_time_or_an_offset_with_a_part_out_of_range_is_invalid() {
         for time in [
             "00:00:00Z",
             "23:59:60Z",

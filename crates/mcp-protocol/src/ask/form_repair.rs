@@ -1,15 +1,15 @@
-//! Repairs of forms that do not describe the type of a field by `type`; schema generators of other languages write such forms.
-//! Each repaired description has only one meaning.
+//! Repairs of forms whose fields have no `type`; schema generators of other languages write such forms. A description is repaired
+//! only if its meaning is unambiguous.
 
 use mcp_types::JsonObject;
 use serde_json::{Value, json};
 
-/// Maximum number of references that lead to one field.
+/// Maximum number of references that are followed for one field.
 const REFERENCES: usize = 8;
 
-/// Rewrites the schema of a form as the specification defines it. Resolves references within the form. Replaces a union with
-/// `null` by its other branch, and makes the field optional. Derives the type of a choice from its values. Removes defaults of
-/// another type.
+/// Rewrites the schema of a form as the specification requires. Resolves references within the form. Replaces a union with `null`
+/// by its other branch, and makes the field optional. Derives the type of a choice from its values. Removes a default that does
+/// not match the type of its field.
 pub(super) fn repair(form: &mut Value) {
     let root = form.clone();
     let Value::Object(members) = form else {
@@ -35,7 +35,7 @@ pub(super) fn repair(form: &mut Value) {
     }
 }
 
-/// Rewrites one field. Returns whether it may be `null`.
+/// Rewrites one field. Returns whether the field admits `null`.
 fn field(field: &mut JsonObject, root: &Value) -> bool {
     let mut is_nullable = false;
     for _ in 0..REFERENCES {
@@ -74,7 +74,7 @@ fn field(field: &mut JsonObject, root: &Value) -> bool {
     is_nullable
 }
 
-/// Adds the members of a schema that the field does not have.
+/// Adds those members of `schema` that the field does not have.
 fn merge(field: &mut JsonObject, schema: Value) {
     if let Value::Object(schema) = schema {
         for (keyword, value) in schema {
@@ -83,7 +83,7 @@ fn merge(field: &mut JsonObject, schema: Value) {
     }
 }
 
-/// Removes the branch `null` of a union. Returns the other branch, if there is only one.
+/// Removes the branch `null` from a union, and then sets `is_nullable`. Returns the other branch if there is exactly one.
 fn only_branch(field: &mut JsonObject, is_nullable: &mut bool) -> Option<Value> {
     for union in ["anyOf", "oneOf", "allOf"] {
         let Some(Value::Array(branches)) = field.get_mut(union) else {
@@ -101,7 +101,7 @@ fn only_branch(field: &mut JsonObject, is_nullable: &mut bool) -> Option<Value> 
     None
 }
 
-/// Completes the description of choices.
+/// Rewrites a field that describes choices, so that it has the `type` and keywords that the specification requires.
 fn choices(field: &mut JsonObject) {
     if let Some(value) = field.shift_remove("const") {
         field.entry("enum").or_insert_with(|| json!([value]));

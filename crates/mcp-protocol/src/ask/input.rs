@@ -13,8 +13,8 @@ use crate::modern::PendingInput;
 use crate::sync::lock;
 
 impl RequestContext {
-    /// Adds an input request and waits for its response. The input request passes the middleware once, when it is sent. The
-    /// response, which arrives in a later round trip, does not pass the middleware.
+    /// Sends an input request and waits for its response. The input request passes through the middleware when it is sent. The
+    /// response, which arrives in a later round trip, does not pass through the middleware.
     pub(super) async fn ask_for_input<T: DeserializeOwned + Send>(
         &self,
         pending: &Arc<PendingInput>,
@@ -76,8 +76,8 @@ impl RequestContext {
     }
 }
 
-/// Adds an input request and waits for its response. After a response that does not
-/// fit, the request is sent again with the reason in its message.
+/// Adds an input request and waits for its response. If `fits` rejects the response, sends the request again, with the reason in
+/// its message.
 async fn ask<T: DeserializeOwned + Send>(
     pending: &Arc<PendingInput>,
     key: Option<&str>,
@@ -95,7 +95,7 @@ async fn ask<T: DeserializeOwned + Send>(
     Ok(pending.ask(key, method, params, read).await)
 }
 
-/// Returns the text of an error for users: without the names of types.
+/// Returns the error text for users, without names of Rust types.
 fn without_type(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.split_once("expected struct ") {

@@ -1,7 +1,7 @@
 //! Requests of a server to its client: elicitation, sampling and roots.
 //!
-//! Each request is checked against the capabilities of the client, down-converted to the revision,
-//! and its response is validated.
+//! The server checks each request against the client's capabilities and down-converts it to the negotiated revision. The response
+//! is validated.
 
 mod answer;
 pub mod form;
@@ -30,7 +30,7 @@ use answer::FormAnswer;
 impl RequestContext {
     /// Elicits input from the user, by a form or by a URL.
     ///
-    /// The content of an accepted form was validated against the form.
+    /// The content of an accepted form is validated before it is returned.
     ///
     /// # Errors
     /// See [`AskError`]. A decline is a result, not an error.
@@ -57,8 +57,8 @@ impl RequestContext {
         Ok(result)
     }
 
-    /// On the stateless revision, converts a missing capability into the error for the client request. Each request declares
-    /// capabilities there.
+    /// Converts the error for a missing client capability. On the stateless revision, each client request declares the
+    /// capabilities, so the new error is the response to the client's request. In other revisions, returns `error` unchanged.
     fn undeclared(&self, error: AskError) -> AskError {
         match error {
             AskError::Unsupported(Unsupported::Capability(name)) if self.rules().stateless => {
@@ -158,8 +158,7 @@ impl RequestContext {
         Ok(())
     }
 
-    /// Requests the roots that the server may use. They are cached if the client declared change
-    /// notifications for roots.
+    /// Requests the roots that the server may use. The roots are cached if the client declared change notifications for roots.
     ///
     /// # Errors
     /// See [`AskError`].
@@ -177,7 +176,7 @@ impl RequestContext {
         Ok(roots)
     }
 
-    /// Sends a request of a method that is not part of the protocol.
+    /// Sends a request with a method that is not part of the protocol.
     ///
     /// # Errors
     /// See [`AskError`].
@@ -194,15 +193,16 @@ impl RequestContext {
         self.ask(R::METHOD, Some(params), |_| Ok(())).await
     }
 
-    /// Returns the time to live of the task, if the client should answer this request as a task.
+    /// Returns `Some` if the client is to answer this request as a task. The inner value is the requested time to live of the
+    /// task.
     fn delegates(&self, method: &str) -> Option<Option<Duration>> {
         let ttl = self.delegated()?;
         let capabilities = self.session().client_capabilities()?;
         task::is_supported(method, capabilities, self.rules()).then_some(ttl)
     }
 
-    /// Sends a request to the client, on the stream of this request or as a pending input request, and decodes the response. An
-    /// invalid response to a pending input request counts as missing.
+    /// Sends a request to the client and decodes the response. The request is sent on the stream of this request, or as a pending
+    /// input request. An invalid response to a pending input request is treated as missing.
     async fn ask<T: DeserializeOwned + Send>(
         &self,
         method: &'static str,
@@ -246,7 +246,8 @@ impl RequestContext {
     }
 }
 
-/// Returns the error for a request that does not declare a required capability. The error names the path of the capability.
+/// Returns the error for a client request that does not declare the capability `name`. The error data contains the path of the
+/// capability.
 fn missing_capability(path: &str) -> ErrorObject {
     let mut required = json!({});
     let mut at = &mut required;

@@ -10,7 +10,8 @@ use mcp_types::{
     SamplingMessageContentBlock as Block,
 };
 
-/// Number of tools whose results are validated in one request, because compiling their schemas takes time.
+/// Maximum number of tools per request whose results are validated. Validation compiles the schema of each tool, which takes
+/// time.
 const MAX_VALIDATORS: usize = 16;
 
 /// Checks the rules of the specification for a sampling request.
@@ -33,7 +34,7 @@ pub fn check(params: &CreateMessageRequestParams) -> Result<(), String> {
     structured_results(params)
 }
 
-/// Checks structured tool results against the output schema of their tool.
+/// Checks the structured content of each tool result against the output schema of its tool.
 fn structured_results(params: &CreateMessageRequestParams) -> Result<(), String> {
     let tools = params.tools.as_deref().unwrap_or_default();
     let schemas: HashMap<&str, _> = tools
@@ -77,9 +78,9 @@ fn structured_results(params: &CreateMessageRequestParams) -> Result<(), String>
     Ok(())
 }
 
-/// Selects a model for these preferences from `models`, which are sorted by preference: the first
-/// hint that is a substring of a model name wins. Hints rank above the numeric priorities. Returns
-/// `None` if no hint matches; the caller then uses the priorities.
+/// Selects a model from `models`, which are in order of preference. Returns a model whose name contains the first matching hint
+/// in `preferences`. Hints rank above the numeric priorities. Returns `None` if no hint matches; the caller then uses the
+/// priorities.
 pub fn choose_model<'a>(preferences: &ModelPreferences, models: &[&'a str]) -> Option<&'a str> {
     let hints = preferences.hints.iter().flatten();
     hints
@@ -88,7 +89,7 @@ pub fn choose_model<'a>(preferences: &ModelPreferences, models: &[&'a str]) -> O
         .find_map(|hint| models.iter().find(|model| model.contains(hint)).copied())
 }
 
-/// Checks that tool uses and tool results alternate and match.
+/// Checks that each tool use is followed by its tool result.
 fn history(messages: &[SamplingMessage]) -> Result<(), String> {
     let mut open: Vec<&str> = Vec::new();
     for (index, message) in messages.iter().enumerate() {
@@ -128,7 +129,9 @@ fn history(messages: &[SamplingMessage]) -> Result<(), String> {
         open.sort_unstable();
         if answered != open {
             return Err(if open.is_empty() {
-                format!("message {index} has a result for a tool use that does not precede it")
+                format!(
+                    "message {index} has a tool result, but the previous message has no tool use"
+                )
             } else {
                 format!(
                     "message {index} must have exactly one result for each tool use of the previous message"
@@ -140,7 +143,7 @@ fn history(messages: &[SamplingMessage]) -> Result<(), String> {
     if open.is_empty() {
         Ok(())
     } else {
-        Err("the last message uses tools and no message has their results".to_owned())
+        Err("the last message uses tools, but no message has their results; add a message with the results".to_owned())
     }
 }
 

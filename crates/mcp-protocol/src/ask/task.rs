@@ -1,5 +1,5 @@
-//! Server requests that the client answers as tasks (2025-11-25): the first request creates the
-//! task, a second request waits for its result.
+//! Server requests that the client answers as tasks (2025-11-25). The first request creates the task. A second request waits for
+//! the result of the task.
 //!
 //! Specification: [tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks).
 
@@ -66,7 +66,7 @@ pub(crate) async fn ask(
     outcome.map_err(AskError::Rejected)
 }
 
-/// A task of the client; cancelled on drop, unless it has ended.
+/// A task that the client runs for this server. Dropping this value cancels the task, unless it has ended.
 struct ClientTask {
     link: Arc<dyn Link>,
     params: String,

@@ -1,4 +1,4 @@
-//! The events of a connection that middleware receives, other than messages.
+//! Events of a connection, other than messages, that middleware is notified of.
 
 use std::fmt;
 use std::sync::Mutex;
@@ -8,7 +8,7 @@ use mcp_jsonrpc::{ParseError, RequestId};
 use crate::sync::lock;
 use crate::{Closed, Outcome, Revision};
 
-/// The role of the side that has the middleware.
+/// Whether the middleware belongs to a client or to a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(
     clippy::exhaustive_enums,
@@ -21,15 +21,15 @@ pub enum Role {
     Server,
 }
 
-/// A message from the peer that is discarded before the middleware.
+/// A message from the peer that is discarded before it reaches the middleware.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Discarded<'a> {
     /// A frame that is not a valid message. A request may have been answered with an error.
     Malformed(&'a ParseError),
-    /// A batch, which the negotiated revision does not have.
+    /// A batch, although the negotiated revision has no batches.
     Batch,
-    /// A response to no pending request: it is late, or its id is unknown.
+    /// A response without a pending request: the response is late, or its id is unknown.
     UnknownResponse(&'a RequestId),
 }
 
@@ -37,7 +37,7 @@ pub enum Discarded<'a> {
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct OpenedSession {
-    /// The role of this side.
+    /// Whether this side is the client or the server.
     pub role: Role,
     /// The negotiated revision.
     pub revision: Revision,
@@ -55,8 +55,8 @@ pub type SessionEnd = Box<dyn FnOnce(&Closed) + Send>;
 /// The work of a blocking handler, which runs on another thread.
 pub type BlockingWork = Box<dyn FnOnce() -> Outcome + Send>;
 
-/// The functions that middleware runs at the end of one session. Each is called once, at the latest
-/// when this value is dropped.
+/// The functions that middleware runs at the end of one session. Each function is called once: at the end of the session or, if
+/// the end was not reported, when this value is dropped.
 #[derive(Default)]
 pub(crate) struct SessionEnds(Mutex<Vec<SessionEnd>>);
 

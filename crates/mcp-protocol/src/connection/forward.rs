@@ -1,4 +1,4 @@
-//! A side of a connection that wraps another side, and forwards the messages that it does not handle.
+//! A trait for one side of a connection that wraps another side and forwards messages to it.
 
 use std::sync::Weak;
 use std::time::Duration;
@@ -10,14 +10,14 @@ use crate::{Closed, Deviation, Exchange, Link};
 
 macro_rules! forwarded {
     ($(fn $method:ident(&self $(, $argument:ident: $Type:ty)*) $(-> $Output:ty)?;)*) => {
-        /// An [`Inbound`] that wraps another [`Inbound`]. Methods that an implementation does not override are forwarded to the
-        /// inner [`Inbound`].
+        /// An [`Inbound`] that wraps another [`Inbound`]. Each method that an implementation does not override is forwarded to
+        /// the inner [`Inbound`].
         pub trait ForwardInbound: Send + Sync + 'static {
-            /// Returns the inner side.
+            /// Returns the wrapped [`Inbound`].
             fn inner(&self) -> &dyn Inbound;
 
             $(
-                /// Forwards to the inner side.
+                /// Calls the same method of the wrapped [`Inbound`].
                 fn $method(&self $(, $argument: $Type)*) $(-> $Output)? {
                     self.inner().$method($($argument),*)
                 }

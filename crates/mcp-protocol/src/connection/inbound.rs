@@ -13,25 +13,26 @@ use crate::{BoxFuture, Closed, Deviation, Exchange, Link, Outcome};
 
 /// One side of a connection, to which a transport passes the inbound messages.
 ///
-/// The methods are called in the order of the messages and must not block.
+/// The transport calls the methods in the order in which the messages arrive. The methods must not block.
 pub trait Inbound: Send + Sync + 'static {
-    /// Called when the connection is open; `link` sends messages to the peer outside any request.
+    /// Called when the connection is open. `link` sends messages to the peer that do not belong to a request.
     fn opened(&self, _link: Weak<dyn Link>) {}
 
-    /// Handles a request. A response that is ready is returned at once.
+    /// Handles a request. If the response is ready, returns it at once.
     fn request(&self, request: &Request<'_>, exchange: Exchange) -> Reply;
 
-    /// Handles a notification. The transport itself handles `notifications/cancelled` if this side [answers](Self::answers).
+    /// Handles a notification. If [`answers`](Self::answers) returns `true`, the transport itself handles
+    /// `notifications/cancelled`.
     fn notification(&self, notification: &Notification<'_>);
 
-    /// Returns whether this side answers requests. A client of the stateless revision does not
-    /// answer requests: they are dropped without a response. Default: `true`.
+    /// Returns whether this side answers requests. A client of the stateless revision does not: the transport drops requests
+    /// without a response. Default: `true`.
     fn answers(&self) -> bool {
         true
     }
 
-    /// Returns whether an error without an id belongs to the only request in flight. This is so before the end of the handshake.
-    /// Default: `false`.
+    /// Returns whether an error without an id belongs to the only request in flight. This is the case until the handshake has
+    /// ended. Default: `false`.
     fn takes_errors_without_id(&self) -> bool {
         false
     }
@@ -41,14 +42,14 @@ pub trait Inbound: Send + Sync + 'static {
         false
     }
 
-    /// Called for a frame that is not a message. Returns whether to send an error response, provided that the frame may be
-    /// answered.
+    /// Called for a frame that is not a valid message. Returns whether an error response should be sent, if JSON-RPC allows a
+    /// response to this frame.
     fn unreadable(&self, _frame: &[u8], _error: &ParseError) -> bool {
         true
     }
 
-    /// Returns whether this side tolerates a deviation that the transport has noticed, and counts it
-    /// if so. Default: `false`.
+    /// Returns whether this side tolerates a deviation that the transport has found. Counts a tolerated deviation. Default:
+    /// `false`.
     fn tolerates(&self, _deviation: Deviation, _detail: &str) -> bool {
         false
     }
@@ -66,7 +67,7 @@ pub trait Inbound: Send + Sync + 'static {
 }
 
 impl dyn Inbound {
-    /// If the only error of a response is text that is not Unicode, returns the response with U+FFFD in place of that text.
+    /// Repairs a response whose only error is text that is not Unicode: returns the frame with U+FFFD in place of this text.
     /// Returns `None` for other errors, and if this side does not tolerate the deviation.
     pub fn repaired(&self, frame: &[u8], error: &ParseError) -> Option<String> {
         if !error.is_response() || error.kind() != ParseErrorKind::Syntax {
@@ -78,15 +79,15 @@ impl dyn Inbound {
     }
 }
 
-/// The response of a request, or the work that produces it.
+/// The response to a request, or the work that produces the response.
 #[non_exhaustive]
 pub enum Reply {
     /// The response is ready.
     Ready(Outcome),
-    /// An asynchronous handler. The future is polled once in place and becomes a task only if it is
-    /// still pending. Dropping it cancels the handler.
+    /// An asynchronous handler. The transport polls the future once, and spawns it as a task only if it is still pending.
+    /// Dropping it cancels the handler.
     Pending(BoxFuture<'static, Outcome>),
-    /// A blocking handler, which needs a separate thread.
+    /// A blocking handler, which must run on a separate thread.
     Blocking(BlockingWork),
 }
 

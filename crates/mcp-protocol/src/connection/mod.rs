@@ -1,4 +1,4 @@
-//! The traits at which a transport and one side of a connection meet.
+//! The traits between a transport and one side of a connection.
 
 mod events;
 mod forward;

@@ -5,21 +5,20 @@ use std::sync::Arc;
 
 use crate::{BoxFuture, Closed, Inbound, Link, TransportError};
 
-/// A transport to a server, before it is connected.
+/// A transport to a server that is not connected yet.
 ///
 /// Implement this trait for a custom transport: connect, pass received messages to `inbound`, and
 /// return the [`Connection`] for sending. For a pair of byte streams, use the implementation in
 /// the stdio transport.
 pub trait Transport: Send + 'static {
-    /// Connects. Dropping the future must release all resources.
+    /// Connects to the server. Dropping the future must release all resources.
     fn start(
         self: Box<Self>,
         inbound: Arc<dyn Inbound>,
     ) -> BoxFuture<'static, Result<Arc<dyn Connection>, TransportError>>;
 
-    /// Returns another transport to the same server, for a second attempt with a new connection. A
-    /// server may close the first connection because it does not know `server/discover`. Default:
-    /// `None`.
+    /// Returns a new transport to the same server. The client uses it for a second attempt if the server closes the first
+    /// connection, for example because it does not know `server/discover`. Default: `None`.
     fn reconnect(&self) -> Option<Box<dyn Transport>> {
         None
     }
@@ -30,11 +29,11 @@ pub trait Connection: fmt::Debug + Send + Sync + 'static {
     /// Returns the link to the server.
     fn link(&self) -> Arc<dyn Link>;
 
-    /// Called with the negotiated revision, as its string on the wire.
+    /// Called after the negotiation. `_revision` is the negotiated revision as it is written in messages.
     fn negotiated(&self, _revision: &'static str) {}
 
-    /// Returns whether each message is a separate exchange with headers, as over HTTP, instead of a frame in one pipe. If so,
-    /// headers echo arguments, and a timeout of `server/discover` does not mean that the server supports only older revisions.
+    /// Returns whether each message is a separate exchange with headers, as over HTTP, and not a frame in one pipe. If so,
+    /// headers echo arguments. A timeout of `server/discover` then does not mean that the server supports only older revisions.
     /// Default: `false`.
     fn has_headers(&self) -> bool {
         false
@@ -43,6 +42,6 @@ pub trait Connection: fmt::Debug + Send + Sync + 'static {
     /// Closes the connection gracefully and completes when all its resources are released.
     fn close(&self) -> BoxFuture<'static, Result<(), TransportError>>;
 
-    /// Completes with the reason when the connection has ended.
+    /// Waits until the connection has ended, and returns the reason.
     fn closed(&self) -> BoxFuture<'static, Closed>;
 }

@@ -1,4 +1,4 @@
-//! Timeouts of calls. The clock is an argument.
+//! Timeouts of calls. Functions receive the current time as an argument.
 
 use std::time::{Duration, Instant};
 
@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timeouts {
-    /// Idle timeout, which begins at the start of the call and again with each progress notification. Default 60 s.
+    /// Idle timeout. It starts with the call, and starts again with each progress notification. Default 60 s.
     pub idle: Duration,
-    /// Total timeout, regardless of progress. Default 10 min.
+    /// Total timeout, which progress does not extend. Default 10 min.
     pub total: Duration,
 }
 
@@ -53,7 +53,7 @@ impl Deadline {
         self.idle = now + self.timeouts.idle;
     }
 
-    /// Returns the time at which the call times out without further progress.
+    /// Returns the time at which the call times out if there is no further progress.
     pub fn at(&self) -> Instant {
         self.idle.min(self.total)
     }

@@ -1,4 +1,4 @@
-//! Running requests of the peer: ids, admission, cancellation.
+//! Running requests of the peer: their ids, their number, and their cancellation.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use mcp_types::method;
 use crate::Exchange;
 use crate::sync::lock;
 
-/// The running requests of one peer: a limited number, with unique ids.
+/// The running requests of one peer. Their number is limited, and their ids are unique.
 #[derive(Debug)]
 pub struct Incoming {
     limit: usize,
@@ -21,10 +21,10 @@ pub struct Incoming {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum AdmissionError {
-    /// The id belongs to a running request. The error must be sent without the id; otherwise the peer would mistake it for the
+    /// The id belongs to a running request. The error must be sent without an id. Otherwise the peer would take it for the
     /// response to the running request.
     Duplicate(ErrorObject),
-    /// The limit of running requests is reached.
+    /// The maximum number of running requests is reached.
     Full(ErrorObject),
 }
 
@@ -37,7 +37,7 @@ impl Incoming {
         }
     }
 
-    /// Checks whether a request may start. `ping` may always start if its id is free.
+    /// Checks whether a request may start. `ping` may always start if no running request has its id.
     ///
     /// # Errors
     /// See [`AdmissionError`].
@@ -61,8 +61,8 @@ impl Incoming {
         Ok(())
     }
 
-    /// Adds a request that is still running. Returns `false`, and does not add it, if another
-    /// request has taken its id since it was admitted.
+    /// Adds a request that is still running. Returns `false` without adding the request if another request with the same id was
+    /// added after [`admit`](Self::admit).
     pub fn insert(&self, exchange: &Exchange) -> bool {
         use std::collections::hash_map::Entry;
         match lock(&self.running).entry(exchange.id().clone()) {

@@ -1,4 +1,4 @@
-//! Requests of this side that wait for a response.
+//! Requests that this side has sent and that wait for a response.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,10 +10,10 @@ use mcp_jsonrpc::{Batch, Limits, Message, ParseError, RequestId, quote};
 use crate::sync::lock;
 use crate::{Answer, CallError, Closed, TransportError};
 
-/// Maximum length of a quoted text of the peer, in bytes.
+/// Maximum length of text from the peer that is quoted in an error, in bytes.
 const MAX_QUOTED: usize = 120;
 
-/// The requests of this side that wait for a response. The ids are consecutive and never reused.
+/// The requests that this side has sent and that wait for a response. Their ids are consecutive and never reused.
 pub struct Outgoing {
     limit: usize,
     table: Mutex<Table>,
@@ -23,8 +23,8 @@ pub struct Outgoing {
 struct Table {
     last: i64,
     calls: HashMap<i64, CallEntry>,
-    /// The last message of the peer that was discarded while requests were waiting, and the last id
-    /// at that time.
+    /// The last message of the peer that was discarded while requests were waiting: the last request id at that time, and a
+    /// description of the message.
     discarded: Option<(i64, String)>,
     ended: Option<Closed>,
 }
@@ -43,7 +43,7 @@ impl Outgoing {
         }
     }
 
-    /// Creates a table whose first id follows `last`, for a session that another process continues.
+    /// Creates a table for a session that another process has started. The first id is the id after `last`.
     #[doc(hidden)]
     pub fn starting_after(limit: usize, last: i64) -> Self {
         let this = Self::new(limit);
@@ -119,8 +119,8 @@ impl Outgoing {
         }
     }
 
-    /// Returns the id of the waiting request for a response whose id is the same number as text, such as `"7"` for 7. The ids of
-    /// this side are numbers, so the text has only one meaning.
+    /// Returns the numeric id of the waiting request if the response has this number as text, for example `"7"` instead of 7.
+    /// This is unambiguous, because this side uses only numeric ids.
     pub fn named_by_text(&self, id: &RequestId) -> Option<RequestId> {
         let RequestId::String(text) = id else {
             return None;
@@ -130,8 +130,8 @@ impl Outgoing {
         (number.to_string() == **text && is_waiting()).then_some(RequestId::Number(number))
     }
 
-    /// Fails the waiting requests that an unreadable frame was meant to answer. Returns whether the frame was a response. A frame
-    /// that was a response is never answered.
+    /// Fails the waiting requests that an unreadable frame was meant to answer. Returns whether the frame was a response. The
+    /// caller must not answer a response.
     pub fn fail_unreadable(&self, frame: &[u8], error: &ParseError, limits: &Limits) -> bool {
         let mut was_response = error.is_response();
         let mut has_failed = false;
@@ -148,8 +148,8 @@ impl Outgoing {
         was_response
     }
 
-    /// Fails the waiting requests whose responses are in a batch, which the negotiated revision does
-    /// not have. Returns whether the batch has only responses. Such a batch is never answered.
+    /// Fails the waiting requests whose responses are in a batch, because the negotiated revision has no batches. Returns whether
+    /// the batch contains only responses. The caller must not answer such a batch.
     pub fn fail_batch(&self, batch: &Batch<'_>) -> bool {
         let mut has_others = false;
         for member in batch.iter() {
@@ -171,8 +171,8 @@ impl Outgoing {
         !has_others
     }
 
-    /// Records that a frame of the peer was discarded. It may have been the response to any request
-    /// that is waiting now.
+    /// Records that a frame of the peer was discarded. The frame may have been the response to any of the requests that are
+    /// waiting now.
     fn note_discarded(&self, frame: &[u8], error: &ParseError) {
         let mut table = lock(&self.table);
         if !table.calls.is_empty() {
@@ -184,21 +184,21 @@ impl Outgoing {
         }
     }
 
-    /// Returns the problem that may be the reason why a request has no response: a message that was
-    /// discarded after the request was sent.
+    /// Returns the reason why a request may have no response: the last message that was discarded after the request was sent.
     pub fn problem(&self, id: i64) -> Option<String> {
         let table = lock(&self.table);
         let (last, text) = table.discarded.as_ref()?;
         (id <= *last).then(|| text.clone())
     }
 
-    /// Removes a request. Returns `true` if it was still waiting, so that the peer must be notified.
+    /// Removes a request. Returns `true` if the request was still waiting. In this case, the peer must be notified of the
+    /// cancellation.
     pub fn withdraw(&self, id: i64) -> bool {
         let slot = lock(&self.table).calls.remove(&id);
         matches!(slot, Some(CallEntry::Waiting(_)))
     }
 
-    /// Fails all waiting requests, and all requests that are added later.
+    /// Fails all waiting requests and all requests that are added later.
     pub fn close(&self, reason: &Closed) {
         let mut table = lock(&self.table);
         table.ended.get_or_insert_with(|| reason.clone());
@@ -211,12 +211,12 @@ impl Outgoing {
         }
     }
 
-    /// Returns the number of requests that are waiting, or whose response was not yet polled.
+    /// Returns the number of requests that are waiting, or whose response has not been polled yet.
     pub fn len(&self) -> usize {
         lock(&self.table).calls.len()
     }
 
-    /// Returns whether no request is waiting, and no response has to be polled.
+    /// Returns whether no request is waiting and all responses have been polled.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

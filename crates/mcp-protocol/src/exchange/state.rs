@@ -1,4 +1,4 @@
-//! One request of the peer: its state, and its running handler with isolation of panics.
+//! One request of the peer: its state, and its running handler. A panic of the handler does not affect other requests.
 
 use std::any::Any;
 use std::fmt;
@@ -60,7 +60,7 @@ impl Exchange {
         &self.0.id
     }
 
-    /// Returns whether `other` is this exchange, and not only an exchange with the same id.
+    /// Returns whether `other` is the same exchange. An exchange of another request with the same id is not the same.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -70,7 +70,7 @@ impl Exchange {
         &self.0.link
     }
 
-    /// Returns whether the exchange was neither answered nor cancelled.
+    /// Returns whether the exchange was neither answered nor cancelled yet.
     pub fn is_running(&self) -> bool {
         self.0.state.load(Ordering::Acquire) == RUNNING
     }
@@ -80,12 +80,12 @@ impl Exchange {
         self.0.state.load(Ordering::Acquire) == CANCELLED
     }
 
-    /// Removes the deadline, for a subscription. The peer is notified when such an exchange ends.
+    /// Marks the exchange as a subscription, which has no deadline. The peer is notified when such an exchange ends.
     pub fn set_endless(&self) {
         self.0.endless.store(true, Ordering::Release);
     }
 
-    /// Returns whether the exchange has no deadline.
+    /// Returns whether the exchange is a subscription, which has no deadline.
     pub fn is_endless(&self) -> bool {
         self.0.endless.load(Ordering::Acquire)
     }
@@ -134,7 +134,7 @@ impl Exchange {
     }
 
     /// Returns whether a progress value may be sent: the exchange is running, the value is above the last value, and the rate
-    /// limit allows it. The rate limit does not apply to a `last_step`.
+    /// limit allows it. If `last_step` is `true`, the rate limit does not apply.
     pub fn advance(&self, progress: f64, last_step: bool, now: Instant) -> bool {
         let mut last = lock(&self.0.progress);
         if !self.is_running() || !progress.is_finite() || progress <= *last {
@@ -174,7 +174,7 @@ impl Future for Cancelled {
     }
 }
 
-/// Runs code that may panic, and turns a panic into an error without the panic text.
+/// Runs code that may panic. Converts a panic into an error that does not contain the panic text.
 ///
 /// # Errors
 /// The code panicked.
@@ -188,8 +188,8 @@ fn panicked(payload: Box<dyn Any + Send>) -> ErrorObject {
     ErrorObject::internal("the handler failed")
 }
 
-/// Runs code that may panic. Logs a panic in the current span, and resumes it. [`guarded`], which runs outside of the span, does
-/// not log the panic again.
+/// Runs code that may panic. Logs a panic in the current span, and then resumes the panic, so that [`guarded`] catches it outside
+/// of the span. [`guarded`] does not log this panic again.
 pub fn log_panics<T>(code: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(code)).unwrap_or_else(|payload| {
         log_panic(payload);
@@ -207,7 +207,7 @@ fn log_panic(payload: Box<dyn Any + Send>) {
     discard(payload);
 }
 
-/// Drops a panic payload, whose `Drop` may panic too.
+/// Drops a panic payload. Catches a panic of the payload's destructor.
 fn discard(payload: Box<dyn Any + Send>) {
     if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(again);
@@ -222,11 +222,11 @@ pub fn expired(deadline: Option<Duration>) -> ErrorObject {
     ))
 }
 
-/// A running handler. Completes with the outcome of the handler. If the exchange ended first, completes with an error, which need
-/// not be sent. A panic of the handler or of its destructors is an error, too.
+/// A running handler. Completes with the outcome of the handler. If the exchange ends first, completes with an error, which need
+/// not be sent. A panic of the handler or of its destructors also gives an error.
 ///
 /// # Cancel safety
-/// Dropping it drops the handler.
+/// Dropping this value drops the handler.
 pub struct Running {
     exchange: Exchange,
     future: Option<BoxFuture<'static, Outcome>>,
@@ -263,7 +263,7 @@ impl Running {
         }
     }
 
-    /// Drops the handler and returns `outcome`, or an error if a destructor of the handler panics.
+    /// Drops the handler and returns `outcome`. If a destructor of the handler panics, returns an error instead.
     pub fn end(&mut self, outcome: Outcome) -> Outcome {
         let future = self.future.take();
         guarded(|| drop(future)).and(outcome)

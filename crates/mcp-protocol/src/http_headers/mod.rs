@@ -1,4 +1,4 @@
-//! HTTP headers that echo members of the body, so that intermediaries need not parse it.
+//! HTTP headers that echo members of the body, so that intermediaries need not parse the body.
 //!
 //! Specification: [request metadata][spec].
 //!
@@ -20,9 +20,9 @@ pub const PROTOCOL_VERSION: &str = "MCP-Protocol-Version";
 pub const METHOD: &str = "Mcp-Method";
 /// The header with the name of the tool or prompt, or the URI of the resource.
 pub const NAME: &str = "Mcp-Name";
-/// The prefix of the header of a tool parameter.
+/// The prefix of headers that echo tool parameters.
 pub const PARAM_PREFIX: &str = "Mcp-Param-";
-/// The keyword of an input schema that assigns a header to a parameter.
+/// The keyword of an input schema that names the header for a parameter.
 pub const KEYWORD: &str = "x-mcp-header";
 
 const START: &str = "=?base64?";
@@ -52,7 +52,7 @@ pub fn decode(header: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Checks that a header and the body have the same value; both may be absent.
+/// Checks that a header and the body have the same value, or that both are absent.
 pub(crate) fn check(
     header: &str,
     sent: Option<&str>,
@@ -90,11 +90,11 @@ pub(crate) fn check_name(request: &Request<'_>, sent: Option<&str>) -> Result<()
     }
 }
 
-/// Returns the text of a member that is echoed in a header. The name of the member must occur once and without escapes.
-/// Otherwise, the value that is compared with the header could differ from the value that is used.
+/// Returns the text of the member `name`, which is echoed in a header. The name must occur only once and without escapes.
+/// Otherwise the handler could use another value than the value that is compared with the header.
 ///
 /// # Errors
-/// The problem with the name.
+/// The name occurs several times or with escapes. The text says which of the two.
 fn sole_member<'a>(
     all: impl Iterator<Item = (&'a str, &'a str)>,
     name: &str,
@@ -112,7 +112,7 @@ fn sole_member<'a>(
     Ok(found)
 }
 
-/// Checks a header whose value may be encoded.
+/// Checks a header whose value may be encoded against the value in the body.
 fn check_value(header: &str, sent: Option<&str>, body: Option<&str>) -> Result<(), ErrorObject> {
     let sent = match sent {
         None => None,
@@ -126,7 +126,7 @@ fn check_value(header: &str, sent: Option<&str>, body: Option<&str>) -> Result<(
     check(header, sent.as_deref(), body)
 }
 
-/// Returns the member of the params that `Mcp-Name` echoes.
+/// Returns the name of the params member that `Mcp-Name` echoes. Returns `None` for a method without this header.
 pub fn name_member(method: &str) -> Option<&'static str> {
     match method {
         method::TOOLS_CALL | method::PROMPTS_GET => Some("name"),

@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::{KEYWORD, PARAM_PREFIX, check_value, decode, encode, mismatch, sole_member};
 
-/// The largest absolute value of an integer that all JSON implementations represent exactly.
+/// The largest integer that all JSON implementations represent exactly. Its negative is the smallest such integer.
 const SAFE: u64 = (1 << 53) - 1;
 
-/// Maximum number of parameters with headers in one input schema.
+/// Maximum number of parameters in one input schema that are echoed in headers.
 const MAX_PARAMS: usize = 64;
 
 /// The parameters of one tool that are echoed in HTTP headers.
@@ -107,7 +107,7 @@ impl HeaderParams {
         Ok(())
     }
 
-    /// Returns the headers of a call with these arguments: name and encoded value.
+    /// Returns the headers of a call with these arguments. Each item is a header name and an encoded value.
     ///
     /// # Errors
     /// An argument cannot be represented in a header.
@@ -122,10 +122,10 @@ impl HeaderParams {
         Ok(headers)
     }
 
-    /// Checks the headers of a `tools/call` request against its arguments; `header` looks up a header.
+    /// Checks the headers of a `tools/call` request against its arguments. `header` returns the value of a header by its name.
     ///
     /// # Errors
-    /// A header is missing, invalid, or has another value than the argument, or an argument is repeated.
+    /// A header is missing or invalid, a header and its argument have different values, or an argument is repeated.
     pub fn check_call<'a>(
         &self,
         request: &Request<'_>,
@@ -137,10 +137,10 @@ impl HeaderParams {
         self.check(arguments.unwrap_or("{}"), header)
     }
 
-    /// Checks the headers of a call against its arguments; `header` looks up a header.
+    /// Checks the headers of a call against its arguments. `header` returns the value of a header by its name.
     ///
     /// # Errors
-    /// A header is missing, invalid, or has another value than the argument.
+    /// A header is missing or invalid, or a header and its argument have different values.
     fn check<'a>(
         &self,
         arguments: &str,
@@ -169,11 +169,11 @@ impl HeaderParams {
     }
 }
 
-/// The reason why an argument does not fit into a header.
+/// The reason why an argument cannot be sent in a header.
 enum Unsendable {
     Type,
     Number,
-    /// The problem with the name of a member.
+    /// The name of a member occurs several times or with escapes. The text says which of the two.
     Name(&'static str),
 }
 
@@ -224,7 +224,7 @@ impl Param {
     }
 }
 
-/// Returns the value if it is an integer, in any notation.
+/// Returns the number as an integer if it has no fractional part, for example `2.0` or `2e3`.
 fn whole(number: &serde_json::Number) -> Option<i64> {
     number.as_i64().or_else(|| {
         let value = number.as_f64()?;
@@ -380,7 +380,7 @@ mod tests {
 
     // The value that a header is compared with must be the value that the handler decodes.
     #[test]
-    fn arguments_that_cannot_be_compared_are_rejected() {
+    fn arguments_that_cannot_be_compared_with_a_header_are_rejected() {
         let mirrored = mirrored(json!({
             "region": {"type": "string", "x-mcp-header": "Region"},
             "limit": {"type": "integer", "x-mcp-header": "Limit"}

@@ -11,12 +11,12 @@ use crate::gate::Unsupported;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum AskError {
-    /// The client does not support the request; nothing was sent.
+    /// The client does not support the request. Nothing was sent.
     Unsupported(Unsupported),
-    /// The request violates a rule of the specification; nothing was sent.
+    /// The request violates a rule of the specification. Nothing was sent.
     Invalid(String),
-    /// The client request does not declare the capability that the input request needs; nothing was
-    /// sent. The client request must be answered with this error.
+    /// The client's request does not declare the capability that the input request needs. Nothing was sent. Answer the client's
+    /// request with this error.
     Undeclared(ErrorObject),
     /// The client has not completed the handshake.
     NotReady,
@@ -24,12 +24,12 @@ pub enum AskError {
     Rejected(ErrorObject),
     /// The response of the client does not match the request.
     BadAnswer(String),
-    /// The request has no response.
+    /// The request got no response.
     Failed(CallError),
 }
 
 impl AskError {
-    /// Converts the error to the error of a response.
+    /// Converts the error to an error response for the client.
     pub(crate) fn into_error(self) -> ErrorObject {
         match self {
             Self::Rejected(error) | Self::Undeclared(error) => error,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// The reason why a connection ended. Every pending call fails with this reason.
+/// The reason why a connection ended. All pending calls fail with this reason.
 ///
 /// Cloning shares the text. [`Display`](fmt::Display) describes the cause and, for a child process, its exit status and its last
 /// lines on stderr.
@@ -73,7 +73,7 @@ impl Closed {
         }
     }
 
-    /// Adds a line of explanation.
+    /// Adds a line that explains the reason.
     #[must_use]
     pub fn with_detail(self, line: impl Into<String>) -> Self {
         let mut detail = self.0.detail.clone();
@@ -89,7 +89,7 @@ impl Closed {
         Self(Arc::new(Reason { kind, detail }))
     }
 
-    /// Returns the lines of explanation, for example the last stderr lines of a child process.
+    /// Returns the lines that explain the reason, for example the last stderr lines of a child process.
     pub fn details(&self) -> &[String] {
         &self.0.detail
     }

@@ -28,19 +28,18 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// The name of a method. The names of protocol methods are constants.
 pub type MethodName = Cow<'static, str>;
 
-/// The link to the peer, which sends notifications and requests over the whole pipe, or over the
-/// stream of one request.
+/// The link to the peer, which sends notifications and requests: on the pipe that all messages share, or on the stream of one
+/// request.
 pub trait Link: fmt::Debug + Send + Sync + 'static {
-    /// Queues a notification; `params` are JSON text.
+    /// Queues a notification. `params` are JSON text.
     ///
     /// # Errors
     /// The connection has ended.
     fn notify(&self, method: &str, params: Option<&[u8]>, delivery: Delivery)
     -> Result<(), Closed>;
 
-    /// Creates a request with extra data beside the params; `params` are JSON text. A transport
-    /// ignores extra data that it does not support. The request is sent when the call is first
-    /// polled. Dropping the call sends a cancellation.
+    /// Creates a request with extra data in addition to the params. `params` are JSON text. A transport ignores extra data that
+    /// it does not support. The request is sent when the call is first polled. Dropping the call sends a cancellation.
     fn request_with(&self, method: MethodName, params: Option<Vec<u8>>, extras: Extras) -> Call;
 
     /// Returns the origin of the request to which this link belongs. Default: an unknown remote peer.
@@ -48,13 +47,14 @@ pub trait Link: fmt::Debug + Send + Sync + 'static {
         RequestOrigin::remote()
     }
 
-    /// Returns the number of bytes in messages that wait because the peer does not read, if the transport knows it. Default: 0.
+    /// Returns the number of bytes that are queued because the peer does not read, if the transport knows this number. Default:
+    /// 0.
     fn queued_bytes(&self) -> usize {
         0
     }
 
-    /// Closes the event stream of this request; the peer reconnects after `retry` and resumes it.
-    /// Returns `false`, the default, if the transport or the revision does not support this.
+    /// Closes the event stream of this request. The peer reconnects after `retry` and resumes the stream. Returns `false`, the
+    /// default, if the transport or the revision does not support this.
     fn release(&self, _retry: Duration) -> bool {
         false
     }
@@ -74,29 +74,29 @@ impl dyn Link {
     }
 }
 
-/// Extra data of a request beside its params.
+/// Extra data of a request, in addition to its params.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Extras {
-    /// HTTP headers that echo arguments: name and encoded value.
+    /// HTTP headers that echo arguments. Each item is a header name and an encoded value.
     pub headers: Vec<(String, String)>,
-    /// The receiver of the request's id.
+    /// Receives the id of the request when the request is sent.
     pub id: Option<SentId>,
     /// Maximum time that a transport over HTTP waits for the response after it has sent the request; the time of an authorization
     /// is not included.
     pub response_timeout: Option<Duration>,
     /// The data of a stateless request; `None` in session-based revisions.
     pub stateless: Option<StatelessRequest>,
-    /// A value that is dropped when the request is written, or when the request is dropped before that. An example is the
-    /// permit for the memory of the request: a pipe keeps the bytes of a request that was cancelled.
+    /// A value that is dropped after the request is written, or if the request is dropped before it is written. An example is the
+    /// permit for the request's memory. A pipe keeps the bytes of a request even if the request is cancelled.
     pub kept: Option<Kept>,
 }
 
 /// A value that is kept with a message until the message is written.
 pub type Kept = Box<dyn Any + Send>;
 
-/// The data of a request of the stateless revision that a transport needs, so that it does not have
-/// to parse the params.
+/// The data that a transport needs about a request of the stateless revision. With this data, the transport does not have to
+/// parse the params.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StatelessRequest {
@@ -107,7 +107,7 @@ pub struct StatelessRequest {
 }
 
 impl StatelessRequest {
-    /// Describes a request of this revision.
+    /// Creates the data of a request of this revision.
     pub fn new(revision: &'static str, name: Option<String>) -> Self {
         Self { revision, name }
     }
@@ -139,7 +139,7 @@ impl Extras {
     }
 }
 
-/// The id with which a request was last sent, and the reason why its response is delayed. The id is set before the first byte is
+/// The id with which a request was last sent, and the problem that delays its response. The id is set before the first byte is
 /// sent.
 #[derive(Debug, Clone, Default)]
 pub struct SentId(Arc<Sent>);
@@ -161,7 +161,7 @@ impl SentId {
         self.0.id.store(id, Ordering::Release);
     }
 
-    /// Sets the problem that delays the response, or `None` after the transport has solved it.
+    /// Sets the problem that delays the response. `None` means that the problem is solved.
     pub fn set_problem(&self, problem: Option<String>) {
         *lock(&self.0.problem) = problem;
     }
@@ -172,7 +172,7 @@ impl SentId {
         lock(&self.0.problem).clone()
     }
 
-    /// Returns the id; `None` if nothing was sent, or if the transport does not report ids.
+    /// Returns the id. Returns `None` if nothing was sent, or if the transport does not report ids.
     pub fn get(&self) -> Option<RequestId> {
         match self.0.id.load(Ordering::Acquire) {
             0 => None,
@@ -181,13 +181,13 @@ impl SentId {
     }
 }
 
-/// The handling of a notification when the output queue is full (backpressure).
+/// What happens to a notification when the output queue is full (backpressure).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Delivery {
-    /// The notification is queued nevertheless; such notifications are rare.
+    /// The notification is queued anyway. Such notifications are rare.
     Always,
-    /// The notification is dropped, because a later notification replaces it (progress, log).
+    /// The notification is dropped. A later notification replaces it (progress, log).
     Lossy,
 }
 

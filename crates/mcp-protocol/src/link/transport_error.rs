@@ -30,8 +30,8 @@ impl TransportError {
         }
     }
 
-    /// Marks the error as a response that is not MCP: the server was reached, but may support only
-    /// another revision. Do not use it for missing credentials or a failed connection.
+    /// Marks the error: the server was reached, but its response is not MCP. The server may support only another revision. Do not
+    /// use it for missing credentials or a failed connection.
     #[must_use]
     pub fn as_unknown_protocol(mut self) -> Self {
         self.unknown_protocol = true;
@@ -43,33 +43,33 @@ impl TransportError {
         self.unknown_protocol
     }
 
-    /// Marks the failure of a probe: the server was reached, and its response says nothing about its
-    /// revisions, for example a status about load. Do not use it for missing credentials.
+    /// Marks the error as an inconclusive probe: the server was reached, but its response does not show which revisions it
+    /// supports. An example is an HTTP status about overload. Do not use it for missing credentials.
     #[must_use]
     pub fn as_inconclusive(mut self) -> Self {
         self.inconclusive = true;
         self
     }
 
-    /// Returns whether the server was reached, and nothing is known about its revisions.
+    /// Returns whether the server was reached, but its response does not show which revisions it supports.
     pub fn is_inconclusive(&self) -> bool {
         self.inconclusive
     }
 
-    /// Marks the failure as temporary: the peer was unreachable, too busy or interrupted, and the same
-    /// message may be accepted later.
+    /// Marks the error as temporary: the peer was unreachable, too busy or interrupted. The peer may accept the same message
+    /// later.
     #[must_use]
     pub fn as_temporary(mut self) -> Self {
         self.temporary = true;
         self
     }
 
-    /// Returns whether the same message may be accepted later without a change.
+    /// Returns whether the peer may accept the same message later.
     pub fn is_temporary(&self) -> bool {
         self.temporary
     }
 
-    /// Marks the failure of a request that was sent and has no response: the peer may have executed it.
+    /// Marks the error: the request was sent but has no response, so the peer may have executed it.
     #[must_use]
     pub fn as_possibly_executed(mut self) -> Self {
         self.possibly_executed = true;
@@ -81,21 +81,22 @@ impl TransportError {
         self.possibly_executed
     }
 
-    /// Marks the failure of a request that was not executed, because the peer had lost the session. A new session is open, so the
-    /// request can be sent again.
+    /// Marks the error: the peer had lost the session and did not execute the request. A new session is open, so the request can
+    /// be sent again.
     #[must_use]
     pub fn as_session_replaced(mut self) -> Self {
         self.session_replaced = true;
         self
     }
 
-    /// Returns whether the request was not executed, and can be sent again in a new session.
+    /// Returns whether the request was not executed because the session was lost. The request can be sent again in the new
+    /// session.
     pub fn is_session_replaced(&self) -> bool {
         self.session_replaced
     }
 
-    /// Marks a refusal because of a missing or invalid token, with the challenge of the server, as in
-    /// `WWW-Authenticate`; empty if the server sent no challenge.
+    /// Marks the error: the server refused the message because of a missing or invalid token. `challenge` is the server's
+    /// challenge, as in `WWW-Authenticate`. It is empty if the server sent no challenge.
     #[must_use]
     pub fn with_challenge(mut self, challenge: impl Into<String>) -> Self {
         self.challenge = Some(challenge.into());

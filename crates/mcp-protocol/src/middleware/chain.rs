@@ -1,4 +1,4 @@
-//! The chain in which middleware runs.
+//! The chain of middleware through which each message passes.
 
 use std::fmt;
 use std::ops::Range;
@@ -17,16 +17,16 @@ use crate::{BoxFuture, Exchange, Outcome, Reply, guarded};
 /// A function that runs a blocking handler on another thread and returns its outcome.
 pub type RunBlocking = fn(BlockingWork) -> BoxFuture<'static, Outcome>;
 
-/// The middleware of a server or client, in order: the first is the outermost. `Debug` shows the names.
+/// The middleware of a server or client, in order. The first middleware is the outermost. `Debug` shows the names.
 #[derive(Clone)]
 pub struct Layers {
     all: Arc<[SharedMiddleware]>,
     run_blocking: RunBlocking,
 }
 
-/// The receiver of a request after all middleware.
+/// The receiver that a request reaches after all middleware.
 enum End {
-    /// The server, without an allocation.
+    /// A server. This variant needs no allocation.
     Server(Arc<dyn Receive>, Exchange, Option<RequestMeta>),
     /// A function that is called once. The mutex makes it `Sync`.
     Other(Mutex<Box<dyn FnOnce(Request) -> Responding + Send>>),
@@ -38,9 +38,9 @@ impl End {
     }
 }
 
-/// The side that handles inbound requests behind the middleware.
+/// A receiver of the inbound requests that have passed through the middleware.
 pub(crate) trait Receive: Send + Sync {
-    /// Handles a request, which has metadata on the stateless revision.
+    /// Handles a request. `meta` is its metadata, which exists only on the stateless revision.
     fn receive(
         &self,
         request: &mcp_jsonrpc::Request<'_>,
@@ -49,10 +49,10 @@ pub(crate) trait Receive: Send + Sync {
     ) -> Reply;
 }
 
-/// The future of a response, which [`Next::run`] returns.
+/// A future that completes with a response. [`Next::run`] returns it.
 ///
 /// # Cancel safety
-/// Dropping it cancels the request.
+/// Dropping the future cancels the request.
 pub struct Responding(State);
 
 enum State {
@@ -105,8 +105,8 @@ impl fmt::Debug for Responding {
 }
 
 impl Layers {
-    /// Creates the layers; `None` without middleware, so that messages take the shorter path.
-    /// `run_blocking` runs blocking handlers behind the middleware.
+    /// Creates the layers. Returns `None` if there is no middleware, so that messages skip this code. `run_blocking` runs
+    /// blocking handlers inside the middleware.
     pub fn new(all: Vec<SharedMiddleware>, run_blocking: RunBlocking) -> Option<Self> {
         (!all.is_empty()).then(|| Self {
             all: all.into(),
@@ -114,7 +114,7 @@ impl Layers {
         })
     }
 
-    /// Returns these layers, with `inner` inside of them.
+    /// Returns layers that consist of this middleware outside and the middleware of `inner` inside.
     pub(crate) fn and(&self, inner: &Self) -> Self {
         Self {
             all: self.all.iter().chain(&*inner.all).cloned().collect(),
@@ -122,7 +122,7 @@ impl Layers {
         }
     }
 
-    /// Starts to pass a request through the middleware to `end`.
+    /// Passes a request to the first middleware. `end` receives the request after the last middleware.
     #[inline]
     fn start(&self, mut request: Request, end: End) -> Responding {
         request.set_rest(ChainRest {
@@ -133,7 +133,7 @@ impl Layers {
         Next { _private: () }.run(request)
     }
 
-    /// Passes an inbound request through the middleware to `end`.
+    /// Passes an inbound request through the middleware. `end` receives the request after the last middleware.
     pub fn inbound(
         &self,
         request: Request,
@@ -167,7 +167,7 @@ impl Layers {
         }
     }
 
-    /// Passes an outbound request through the middleware to `end`.
+    /// Passes an outbound request through the middleware. `end` receives the request after the last middleware.
     pub(crate) fn outbound(
         &self,
         request: Request,
@@ -177,7 +177,8 @@ impl Layers {
         self.start(request, End::other(end))
     }
 
-    /// Passes a notification through the middleware to `end`. After a panic it is dropped.
+    /// Passes a notification through the middleware. `end` receives it after the last middleware. If a middleware panics, the
+    /// notification is dropped.
     pub(crate) fn notify(
         &self,
         notification: Notification<'_>,
@@ -197,13 +198,13 @@ impl Layers {
         }
     }
 
-    /// Passes the handler of a call that continues as a task through the middleware.
+    /// Returns the handler of a call that continues as a task, wrapped by each middleware.
     pub fn background(&self, handler: BoxFuture<'static, Outcome>) -> BoxFuture<'static, Outcome> {
         let inside_out = self.all.iter().rev();
         inside_out.fold(handler, |handler, layer| layer.0.background(handler))
     }
 
-    /// Reports a session that was opened. Returns the function to call at its end.
+    /// Notifies each middleware of an opened session. Returns the functions to call at the end of the session.
     pub(crate) fn session(&self, session: OpenedSession) -> impl Iterator<Item = SessionEnd> {
         let report = move |SharedMiddleware(layer): &SharedMiddleware| {
             guarded(|| layer.session(session)).ok().flatten()
@@ -211,7 +212,7 @@ impl Layers {
         self.all.iter().filter_map(report)
     }
 
-    /// Reports a message that is discarded before the middleware.
+    /// Notifies each middleware of a message that is discarded before it reaches the middleware.
     pub fn discarded(&self, role: Role, message: Discarded<'_>) {
         for SharedMiddleware(layer) in &*self.all {
             if guarded(|| layer.discarded(role, message)).is_err() {
@@ -227,8 +228,8 @@ impl fmt::Debug for Layers {
     }
 }
 
-/// Returns the next middleware, and removes it from the remaining middleware: from the front for inbound messages, from the back
-/// for outbound messages.
+/// Removes and returns the index of the next middleware in `rest`. Takes it from the front for inbound messages, and from the
+/// back for outbound messages.
 fn take(rest: &mut Range<usize>, direction: Direction) -> Option<usize> {
     match direction {
         Direction::Inbound => rest.next(),
@@ -236,7 +237,7 @@ fn take(rest: &mut Range<usize>, direction: Direction) -> Option<usize> {
     }
 }
 
-/// The middleware that a request has not passed yet. This list is stored in the request, so that middleware moves only one
+/// The middleware that a request has not passed through yet. It is stored in the request, so that each middleware moves only one
 /// pointer.
 pub(super) struct ChainRest {
     layers: Layers,
@@ -244,13 +245,13 @@ pub(super) struct ChainRest {
     end: End,
 }
 
-/// The right to pass a request on, once.
+/// The next step for a request in a middleware. It can be used once.
 pub struct Next {
     _private: (),
 }
 
 impl Next {
-    /// Passes the request on, and completes with the response.
+    /// Passes the request on, and returns the future of its response.
     pub fn run(self, mut request: Request) -> Responding {
         let direction = request.direction();
         if let Some(ChainRest {
@@ -266,8 +267,8 @@ impl Next {
     }
 }
 
-/// Passes a request to its receiver behind the middleware. This function is separate from [`Next::run`] because every layer calls
-/// [`Next::run`].
+/// Passes a request to its receiver after the last middleware. This function is separate from [`Next::run`] because every layer
+/// calls [`Next::run`].
 #[inline(never)]
 fn end(mut request: Request) -> Responding {
     let Some(ChainRest { layers, end, .. }) = request.take_rest() else {
@@ -297,7 +298,7 @@ impl fmt::Debug for Next {
     }
 }
 
-/// The right to pass a notification on, once.
+/// The next step for a notification in a middleware. It can be used once.
 pub struct NextNotification<'a> {
     layers: &'a Layers,
     rest: Range<usize>,

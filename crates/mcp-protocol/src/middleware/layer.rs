@@ -10,9 +10,9 @@ use crate::{BoxFuture, Outcome};
 
 /// Code around the requests and notifications of a server or client, in both directions.
 ///
-/// A middleware may answer a request without calling `next`, change the params before it calls
-/// `next`, and change the response afterwards. All connections share the middleware. A function or
-/// closure `async |request, next| ..` is a middleware for requests only.
+/// A middleware may answer a request without calling `next`, change the params before it calls `next`, and change the response
+/// afterwards. All connections share one middleware value. A function or closure `async |request, next| ..` is a middleware for
+/// requests only.
 ///
 /// ```
 /// use mcp_protocol::middleware::{Middleware, Next, Request, Response};
@@ -50,26 +50,26 @@ pub trait Middleware: Send + Sync + 'static {
         next.run(notification);
     }
 
-    /// Returns the work of a blocking handler, or a function around it. This method is called on the task that handles the
-    /// request; the work runs on another thread. Default: returns the work unchanged.
+    /// Returns the work of a blocking handler, or a function that wraps it. This method is called on the task that handles the
+    /// request. The work runs on another thread. Default: returns the work unchanged.
     fn blocking(&self, work: BlockingWork) -> BlockingWork {
         work
     }
 
-    /// Returns the handler of a call that continues as a task, or a future around it. This method is called on the task that
-    /// handles the request; the future runs in the background. Default: returns the handler unchanged.
+    /// Returns the handler of a call that continues as a task, or a future that wraps the handler. This method is called on the
+    /// task that handles the request. The future runs in the background. Default: returns the handler unchanged.
     fn background(&self, handler: BoxFuture<'static, Outcome>) -> BoxFuture<'static, Outcome> {
         handler
     }
 
-    /// Called when a session was opened. The returned function is called when the session has
-    /// ended. Neither function may block. Default: nothing.
+    /// Called when a session is opened. Returns a function that is called when the session has ended. Neither function may block.
+    /// Default: nothing.
     fn session(&self, _session: OpenedSession) -> Option<SessionEnd> {
         None
     }
 
-    /// Called when a message of the peer is discarded before the middleware. The method must not block.
-    /// Default: nothing.
+    /// Called when a message of the peer is discarded before it reaches the middleware. The method must not block. Default:
+    /// nothing.
     fn discarded(&self, _role: Role, _message: Discarded<'_>) {}
 }
 
@@ -88,7 +88,7 @@ where
 pub struct SharedMiddleware(pub(super) Arc<dyn Erased>);
 
 impl SharedMiddleware {
-    /// Shares a middleware.
+    /// Wraps a middleware so that it can be shared.
     pub fn new(middleware: impl Middleware) -> Self {
         Self(Arc::new(middleware))
     }

@@ -17,24 +17,24 @@ use crate::{
 };
 
 impl Layers {
-    /// Returns a link whose messages pass the middleware first.
+    /// Returns a link whose messages pass through the middleware before they are sent.
     pub fn wrap_link(&self, link: Arc<dyn Link>, revision: Revision) -> Arc<dyn Link> {
         let revision = Arc::new(OnceLock::from(revision));
         Arc::new(LayeredLink::new(self.clone(), link, revision))
     }
 }
 
-/// A link whose messages pass the middleware first.
+/// A link whose messages pass through the middleware before they are sent.
 pub(crate) struct LayeredLink {
     layers: Layers,
     inner: Inner,
     revision: Arc<OnceLock<Revision>>,
 }
 
-/// The link behind the middleware.
+/// The link that sends a message after the middleware.
 enum Inner {
     Owned(Arc<dyn Link>),
-    /// A link to the connection that owns the side of this link.
+    /// A weak link to the connection. The connection owns the value that holds this link, so a strong link would form a cycle.
     Borrowed(Weak<dyn Link>),
 }
 
@@ -145,7 +145,7 @@ impl Link for LayeredLink {
     }
 }
 
-/// Updates the name that is echoed in a header, because a middleware may have changed the params.
+/// Reads the name that a header echoes from the params again, because a middleware may have changed the params.
 fn with_name(mut extras: Extras, method: &str, params: Option<&str>) -> Extras {
     if let Some(StatelessRequest { name, .. }) = &mut extras.stateless
         && let Some(member) = name_member(method)

@@ -1,4 +1,4 @@
-//! The messages that pass the middleware.
+//! The messages that pass through the middleware.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -25,8 +25,8 @@ pub enum Direction {
     Outbound,
 }
 
-/// A request that passes the middleware. Its params are raw JSON text, so that unknown members and
-/// the text of numbers are kept.
+/// A request that passes through the middleware. Its params are raw JSON text, so that unknown members and the notation of
+/// numbers do not change.
 pub struct Request(Box<MessageParts>);
 
 /// The response to a request: a result, an error of the peer or of a handler, or the reason why an
@@ -39,12 +39,12 @@ pub struct Response(Box<MessageParts>);
 struct MessageParts {
     is_outbound: bool,
     id: Option<RequestId>,
-    /// The id of an outbound request, after it was sent.
+    /// Receives the id of an outbound request when the request is sent.
     sent: Option<SentId>,
     method: MethodName,
     /// The params as JSON text; empty if there are no params.
     params: String,
-    /// The positions of the members of `params`, until the params are replaced.
+    /// The positions of the members in `params`. They are cleared when the params are replaced.
     positions: MemberPositions,
     revision: Option<Revision>,
     link: Option<Arc<dyn Link>>,
@@ -66,16 +66,16 @@ impl Content {
     }
 }
 
-/// Maximum capacity of a params buffer that a thread keeps for its next request.
+/// Maximum capacity of a params buffer that a thread keeps for its next request, in bytes.
 const MAX_KEPT_BYTES: usize = 4 << 10;
 
 thread_local! {
-    /// The memory of the last message that ended on this thread.
+    /// The memory of the last message that was dropped on this thread.
     static KEPT: Cell<Option<Box<MessageParts>>> = const { Cell::new(None) };
 }
 
 impl MessageParts {
-    /// Returns empty parts. Uses the memory that this thread has kept, if it has kept any.
+    /// Returns empty parts. Reuses the memory that this thread has kept, if there is any.
     fn empty() -> Box<Self> {
         let kept = KEPT.try_with(Cell::take).ok().flatten();
         kept.unwrap_or_default()
@@ -97,7 +97,7 @@ impl MessageParts {
 }
 
 impl Request {
-    /// Creates the middleware's form of a request from the peer; `link` provides the origin.
+    /// Creates the request that middleware receives for a request from the peer. `link` provides the origin.
     pub fn inbound(
         request: &mcp_jsonrpc::Request<'_>,
         revision: Option<Revision>,
@@ -118,7 +118,7 @@ impl Request {
         Self(parts)
     }
 
-    /// Creates the middleware's form of an input request, which the peer sent in a result.
+    /// Creates the request that middleware receives for an input request, which the peer sent in a result.
     pub fn input(method: &str, params: Option<&str>, revision: Option<Revision>) -> Self {
         let mut parts = MessageParts::empty();
         parts.is_outbound = false;
@@ -141,13 +141,14 @@ impl Request {
         Self(parts)
     }
 
-    /// Sets the middleware that the request has not passed yet.
+    /// Sets the middleware that the request has not passed through yet.
     #[inline]
     pub(super) fn set_rest(&mut self, rest: ChainRest) {
         self.0.rest = Some(rest);
     }
 
-    /// Returns the middleware that the request has not passed yet; `None` after the request has reached the end.
+    /// Returns the middleware that the request has not passed through yet. Returns `None` after the request has reached its
+    /// receiver.
     pub(super) fn chain_rest(&mut self) -> Option<&mut ChainRest> {
         self.0.rest.as_mut()
     }
@@ -161,20 +162,21 @@ impl Request {
         self.0.keep();
     }
 
-    /// Returns the response to this request, in its memory.
+    /// Returns the response to this request. The response reuses the memory of the request.
     pub(super) fn respond(mut self, content: Content) -> Response {
         self.0.response = Some(content);
         Response(self.0)
     }
 
-    /// Adds the link that sends the request, and the receiver of its id.
+    /// Sets the link that sends the request, and the receiver of the request's id.
     pub(crate) fn sent_on(mut self, link: Arc<dyn Link>, id: SentId) -> Self {
         self.0.link = Some(link);
         self.0.sent = Some(id);
         self
     }
 
-    /// Calls `read` with the JSON-RPC request that servers and clients handle. If the request has no id, `read` gets id 0.
+    /// Calls `read` with this request as a JSON-RPC request, the form that servers and clients handle. A request without an id
+    /// gets the id 0.
     pub(crate) fn read<'s, T>(&'s self, read: impl FnOnce(&mcp_jsonrpc::Request<'s>) -> T) -> T {
         let id = self.0.id.clone().unwrap_or(RequestId::Number(0));
         let mut request = mcp_jsonrpc::Request::new(id, &*self.0.method, self.params());
@@ -190,15 +192,14 @@ impl Request {
         }
     }
 
-    /// Returns the id of an inbound request. Outbound requests get their id from the transport, and
-    /// input requests in the result of another request have none.
+    /// Returns the id of an inbound request. Returns `None` for an outbound request, which gets its id from the transport, and
+    /// for an input request in the result of another request.
     pub fn id(&self) -> Option<&RequestId> {
         self.0.id.as_ref()
     }
 
-    /// Returns the receiver of the id of an outbound request. A transport that reports ids sets the
-    /// id when it sends the request. Returns `None` for inbound requests, and for an input request
-    /// of the stateless revision, which is sent in a result.
+    /// Returns the receiver of the id of an outbound request. A transport that reports ids sets the id when it sends the request.
+    /// Returns `None` for an inbound request, and for an input request of the stateless revision, which is sent in a result.
     pub fn sent_id(&self) -> Option<&SentId> {
         self.0.sent.as_ref()
     }
@@ -222,30 +223,30 @@ impl Request {
         })
     }
 
-    /// Decodes the params; missing params are an empty object.
+    /// Decodes the params. Missing params are treated as an empty object.
     ///
     /// # Errors
-    /// The params do not fit `T`; the error names the first such member.
+    /// The params do not match `T`. The error names the first member that does not match.
     pub fn decode_params<T: DeserializeOwned>(&self) -> Result<T, DecodeError> {
         decode(self.params().unwrap_or("{}"))
     }
 
-    /// Replaces the params. `_meta` is part of them: keep its members.
+    /// Replaces the params, including `_meta`. Keep the members of `_meta`.
     ///
     /// # Errors
-    /// The params cannot be written as JSON; the request is unchanged.
+    /// The params cannot be written as JSON. The request is then unchanged.
     pub fn set_params(&mut self, params: &impl Serialize) -> Result<(), serde_json::Error> {
         self.set_raw_params(Some(serde_json::to_string(params)?));
         Ok(())
     }
 
-    /// Replaces the params by JSON text, which is not checked; `None` removes them.
+    /// Replaces the params with JSON text, which is not checked. `None` removes the params.
     pub fn set_raw_params(&mut self, params: Option<String>) {
         self.0.positions.clear();
         self.0.params = params.unwrap_or_default();
     }
 
-    /// Returns the negotiated revision; `None` before the negotiation.
+    /// Returns the negotiated revision. Returns `None` before the negotiation has ended.
     pub fn revision(&self) -> Option<Revision> {
         self.0.revision
     }
@@ -272,7 +273,7 @@ impl fmt::Debug for Request {
 }
 
 impl Response {
-    /// Creates the response to a request that no longer exists.
+    /// Creates a response without its request, for example after the request was dropped.
     pub(super) fn new(content: Content) -> Self {
         Request(MessageParts::empty()).respond(content)
     }
@@ -294,8 +295,8 @@ impl Response {
     }
 }
 
-/// A notification that passes the middleware, also progress, log messages and notifications of extensions. Cancellations do not
-/// pass the middleware: they drop the future of the cancelled request.
+/// A notification that passes through the middleware, including progress, log messages and notifications of extensions. A
+/// cancellation does not pass through the middleware: it drops the future of the cancelled request.
 #[derive(Debug, Clone)]
 pub struct Notification<'a> {
     pub(crate) direction: Direction,
@@ -320,10 +321,10 @@ impl Notification<'_> {
         self.params.as_deref()
     }
 
-    /// Decodes the params; missing params are an empty object.
+    /// Decodes the params. Missing params are treated as an empty object.
     ///
     /// # Errors
-    /// The params do not fit `T`; the error names the first such member.
+    /// The params do not match `T`. The error names the first member that does not match.
     pub fn decode_params<T: DeserializeOwned>(&self) -> Result<T, DecodeError> {
         decode(self.params().unwrap_or("{}"))
     }
@@ -331,18 +332,18 @@ impl Notification<'_> {
     /// Replaces the params.
     ///
     /// # Errors
-    /// The params cannot be written as JSON; the notification is unchanged.
+    /// The params cannot be written as JSON. The notification is then unchanged.
     pub fn set_params(&mut self, params: &impl Serialize) -> Result<(), serde_json::Error> {
         self.set_raw_params(Some(serde_json::to_string(params)?));
         Ok(())
     }
 
-    /// Replaces the params by JSON text, which is not checked; `None` removes them.
+    /// Replaces the params with JSON text, which is not checked. `None` removes the params.
     pub fn set_raw_params(&mut self, params: Option<String>) {
         self.params = params.map(Cow::Owned);
     }
 
-    /// Returns the negotiated revision; `None` before the negotiation.
+    /// Returns the negotiated revision. Returns `None` before the negotiation has ended.
     pub fn revision(&self) -> Option<Revision> {
         self.revision
     }

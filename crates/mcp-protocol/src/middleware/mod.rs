@@ -2,7 +2,7 @@
 //!
 //! [`Middleware`] receives messages after they are parsed and before they are written, on every transport and revision. A server
 //! or client passes its middleware as [`Layers`] to this crate. The first middleware added is the outermost: it receives inbound
-//! messages first and outbound messages last. Responses pass in the opposite order.
+//! messages first and outbound messages last. Responses pass through the middleware in the opposite order.
 
 mod chain;
 mod layer;

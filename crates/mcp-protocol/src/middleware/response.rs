@@ -1,4 +1,4 @@
-//! The content of a response that passes the middleware.
+//! The content of a response that passes through the middleware.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use super::message::{Content, Response};
 use crate::payload::WriteJson;
 use crate::{Answer, CallError, Outcome, Payload};
 
-/// A result as raw text, written without a change.
+/// A result as JSON text, which is written without a change.
 struct RawResult(RawJson);
 
 impl WriteJson for RawResult {
@@ -35,7 +35,7 @@ impl Response {
         Self::new(Content::error(error))
     }
 
-    /// Returns the JSON text of the result; `None` for an error.
+    /// Returns the JSON text of the result. Returns `None` for an error.
     pub fn result_text(&self) -> Option<String> {
         match self.content()? {
             Content::Outcome(Ok(payload)) => Some(text_of(payload)),
@@ -44,7 +44,7 @@ impl Response {
         }
     }
 
-    /// Decodes the result; `None` for an error.
+    /// Decodes the result. Returns `None` for an error.
     pub fn decode_result<T: DeserializeOwned>(&self) -> Option<Result<T, DecodeError>> {
         self.result_text().map(|text| decode(&text))
     }
@@ -86,7 +86,7 @@ impl Response {
         })
     }
 
-    /// Converts the response of an outbound request.
+    /// Converts the response of an outbound request to the form that the caller receives.
     pub(crate) fn into_answer(mut self) -> Result<Answer, CallError> {
         let content = self.take_content();
         self.end();
@@ -100,8 +100,8 @@ impl Response {
         }
     }
 
-    /// Converts the response of an inbound request. Always inlined, which saves a copy of the outcome, because an outcome is
-    /// large.
+    /// Converts the response of an inbound request to the form that the transport sends. The function is always inlined, because
+    /// an outcome is large and a call would copy it.
     #[inline(always)]
     pub(crate) fn into_outcome(mut self) -> Outcome {
         let outcome = match self.take_content() {

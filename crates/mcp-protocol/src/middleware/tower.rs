@@ -15,10 +15,10 @@ use super::layer::Middleware;
 use super::message::{Request, Response};
 use crate::sync::lock;
 
-/// A tower layer as middleware around requests, for example a time limit or a limit of concurrency.
+/// A tower layer as middleware around requests, for example a time limit or a concurrency limit.
 ///
-/// The layer is applied once; each request uses a clone of its service, so that limits count all requests. An error of the
-/// service becomes an internal error with the same text. Notifications pass unchanged.
+/// The layer creates one service. Each request uses a clone of this service, so limits count all requests together. An error of
+/// the service becomes an internal error with the same text. Notifications do not pass through the layer.
 ///
 /// ```
 /// use mcp_protocol::middleware::TowerMiddleware;
@@ -42,17 +42,17 @@ impl<S> TowerMiddleware<S> {
     }
 }
 
-/// A request on its way through a tower service.
+/// A request that passes through a tower service.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct PassingRequest {
     /// The request.
     pub request: Request,
-    /// The right to pass the request on.
+    /// The next step for the request.
     pub next: Next,
 }
 
-/// The service inside the layers: passes requests on.
+/// The innermost service, which passes requests on to the next middleware.
 #[derive(Debug, Clone)]
 pub struct NextService(());
 

@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Layers {
-    /// Returns a transport whose messages pass the middleware, in both directions.
+    /// Returns a transport whose messages pass through the middleware, in both directions.
     pub fn wrap_transport(&self, transport: Box<dyn Transport>) -> Box<dyn Transport> {
         Box::new(LayeredTransport {
             layers: self.clone(),
@@ -21,7 +21,7 @@ impl Layers {
         })
     }
 
-    /// Passes an inbound notification through the middleware to `end`.
+    /// Passes an inbound notification through the middleware. `end` receives it after the last middleware.
     pub(crate) fn inbound_notification(
         &self,
         notification: &mcp_jsonrpc::Notification<'_>,
@@ -83,11 +83,11 @@ impl Transport for LayeredTransport {
     }
 }
 
-/// The client side of a connection, behind the middleware.
+/// The client side of a connection. Inbound messages pass through the middleware before they reach it.
 struct LayeredInbound {
     layers: Layers,
     inner: Arc<dyn Inbound>,
-    /// The link. It is stored here because `inner` holds only a weak link.
+    /// The link to the peer. It is stored here because `inner` holds only a weak reference to the link.
     link: OnceLock<Arc<dyn Link>>,
     revision: Arc<OnceLock<Revision>>,
     ends: Arc<SessionEnds>,
@@ -133,7 +133,7 @@ impl ForwardInbound for LayeredInbound {
     }
 }
 
-/// A connection behind the middleware.
+/// A connection whose messages pass through the middleware.
 #[derive(Debug)]
 struct LayeredConnection {
     inner: Arc<dyn Connection>,

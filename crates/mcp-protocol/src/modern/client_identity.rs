@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use crate::budget::tree_bytes;
 use crate::sync::lock;
 
-/// The client of a request as the request declares it.
+/// The identity of a client, as a request declares it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ClientIdentity {
-    /// The client software, if declared.
+    /// The name and version of the client software, if declared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub info: Option<Implementation>,
     /// The capabilities of the client for this request.
@@ -31,12 +31,12 @@ impl ClientIdentity {
     }
 }
 
-/// Maximum size of a client identity as JSON text, in bytes. Sessions and tasks keep it.
+/// Maximum size of a client identity as JSON text, in bytes. The limit exists because sessions and tasks store the identity.
 const MAX_IDENTITY_BYTES: usize = 16 << 10;
 /// Maximum memory of a parsed client identity, in bytes.
 pub const MAX_IDENTITY_MEMORY: usize = 96 << 10;
 
-/// Checks that a client identity is small enough to be kept.
+/// Checks that a client identity is small enough to be stored.
 ///
 /// # Errors
 /// The texts are longer than 16 KiB in total, or their parsed form would take more than 96 KiB of memory.
@@ -65,9 +65,9 @@ pub(crate) fn check_identity(
     Ok(())
 }
 
-/// A cache of decoded client identities, by their JSON text. A client sends the same text with
-/// every request, so it is decoded once. The memory is allocated on first use, because
-/// session-based connections do not need it.
+/// A cache of decoded client identities. The key is the JSON text of an identity. A client sends the same text with every
+/// request, so the text is decoded only once. The memory is allocated on first use, because session-based connections do not need
+/// the cache.
 #[derive(Debug, Default)]
 pub(crate) struct ClientIdentityCache(OnceLock<Box<Slots>>);
 
@@ -75,12 +75,13 @@ pub(crate) struct ClientIdentityCache(OnceLock<Box<Slots>>);
 struct Slots {
     hasher: RandomState,
     entries: [Mutex<Option<Entry>>; SLOTS],
-    /// The slot of the last hit. It is compared first, without computing a hash, because most servers have few clients.
+    /// The index of the slot that matched last. This slot is compared first, without computing a hash, because most servers have
+    /// few clients.
     last: AtomicUsize,
 }
 
 const SLOTS: usize = 32;
-/// Maximum length of a text that is cached.
+/// Maximum length of a text that is cached, in bytes.
 const MAX_LENGTH: usize = 2_048;
 
 #[derive(Debug)]
@@ -101,7 +102,7 @@ impl Slots {
 }
 
 impl ClientIdentityCache {
-    /// Returns the identity with these JSON texts. Calls `decode` if it is not cached.
+    /// Returns the identity with these JSON texts. If the cache does not contain it, calls `decode`.
     pub(crate) fn find<E>(
         &self,
         info: &str,

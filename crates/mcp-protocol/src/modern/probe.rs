@@ -1,8 +1,7 @@
 //! Selection of the revision of an unknown server.
 //!
-//! A client sends `server/discover` and passes the outcome to [`Probe::next`]. The client falls back
-//! to `initialize` unless the outcome proves that the server supports the stateless revision. No
-//! single error code decides.
+//! A client sends `server/discover` and passes the outcome to [`Probe::next`]. The client falls back to `initialize` unless the
+//! outcome proves that the server supports the stateless revision. A single error code is not such a proof.
 //!
 //! Specification: backward compatibility, of [versioning][1], [stdio][2] and [HTTP][3].
 //!
@@ -23,9 +22,9 @@ use crate::Revision;
     reason = "the probe decides over all outcomes"
 )]
 pub enum ProbeOutcome<'a> {
-    /// The server reports its revisions.
+    /// The server has returned its supported revisions.
     Discovered(&'a [String]),
-    /// The server answers with a JSON-RPC error.
+    /// The server has returned a JSON-RPC error.
     Refused(&'a ErrorObject),
     /// The server was reached, but its response is not MCP.
     UnknownProtocol,
@@ -33,8 +32,8 @@ pub enum ProbeOutcome<'a> {
     TimedOut,
     /// The connection was closed.
     Closed,
-    /// The server was reached, and its response says nothing about the revision, such as an HTTP status about load.
-    /// `server/discover` may have reached no MCP server, so the client tries `initialize`.
+    /// The server was reached, but its response does not show the revision. An example is an HTTP status about overload. The
+    /// request may not have reached an MCP server, so the client tries `initialize`.
     Inconclusive,
 }
 
@@ -44,21 +43,21 @@ pub enum ProbeOutcome<'a> {
 pub enum ProbeStep {
     /// The server supports the stateless revision; use this revision.
     Stateless(Revision),
-    /// Send `server/discover` again, in this revision.
+    /// Send `server/discover` with this revision.
     Ask(Revision),
     /// The server is session-based; send `initialize` with this revision.
     Initialize(Revision),
     /// Open a new connection and send `initialize` with this revision.
     Restart(Revision),
-    /// The server supports the stateless revision; report its error to the caller.
+    /// The server supports the stateless revision. Report its error to the caller.
     Surface,
     /// Client and server have no revision in common.
     NothingInCommon,
-    /// The revision is still unknown; report the failure to the caller.
+    /// The revision is still unknown. Report the failure to the caller.
     Unknown,
 }
 
-/// A probe, which selects the revision of one server.
+/// A probe: it decides which requests a client sends to find out the revision of one server.
 #[derive(Debug, Clone)]
 pub struct Probe {
     spoken: Vec<Revision>,
@@ -68,8 +67,8 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// Creates a probe for a client that supports these revisions. On a `pipe`, a closed connection
-    /// means that the server is session-based; over HTTP, a closed connection says nothing about the revision.
+    /// Creates a probe for a client that supports these revisions. If `pipe` is `true`, a closed connection means that the server
+    /// is session-based. Over HTTP, a closed connection does not show the revision.
     pub fn new(spoken: impl IntoIterator<Item = Revision>, pipe: bool) -> Self {
         Self {
             spoken: spoken.into_iter().collect(),
@@ -79,7 +78,7 @@ impl Probe {
         }
     }
 
-    /// Returns the first step.
+    /// Returns the first step of the client.
     pub fn first(&self) -> ProbeStep {
         match self.newest(true, |_| true) {
             Some(revision) => ProbeStep::Ask(revision),
@@ -87,7 +86,7 @@ impl Probe {
         }
     }
 
-    /// Returns the step after this outcome.
+    /// Returns the step that follows this outcome.
     pub fn next(&mut self, outcome: ProbeOutcome<'_>) -> ProbeStep {
         match outcome {
             ProbeOutcome::Discovered(versions) => match self.common(true, versions) {
@@ -105,9 +104,9 @@ impl Probe {
         }
     }
 
-    /// Returns the step after `initialize` was rejected. A stateless server may have been too slow to answer the probe in time.
-    /// If the error shows that the server is stateless, `server/discover` is sent once more. Returns `None` if the error must be
-    /// reported.
+    /// Returns the step that follows a rejected `initialize`. A stateless server may have answered the probe too late. If the
+    /// error shows that the server is stateless, the step is to send `server/discover` once more. Returns `None` if the error
+    /// must be reported.
     pub fn reconsider(&mut self, error: &ErrorObject) -> Option<ProbeStep> {
         let revision = self.common(true, &supported(error)?)?;
         (!std::mem::replace(&mut self.reconsidered, true)).then_some(ProbeStep::Ask(revision))
@@ -151,7 +150,8 @@ impl Probe {
     }
 }
 
-/// Returns the revisions in the error that only a server of the stateless revision sends.
+/// Returns the supported revisions from an error that only servers of the stateless revision send. Returns `None` for other
+/// errors.
 fn supported(error: &ErrorObject) -> Option<Vec<String>> {
     if error.code != UnsupportedProtocolVersion::CODE {
         return None;
@@ -176,7 +176,7 @@ mod tests {
         ErrorObject::new(ErrorCode(code), "no").with_data(data)
     }
 
-    /// Returns the first two steps on a pipe and over HTTP.
+    /// Returns the step after `outcome`, first on a pipe and then over HTTP.
     fn both(outcome: ProbeOutcome<'_>) -> (ProbeStep, ProbeStep) {
         let step = |pipe| {
             let mut probe = Probe::new(Revision::ALL, pipe);

@@ -18,8 +18,8 @@ use crate::http_headers;
 use crate::tolerance::{repair_capabilities, repair_implementation};
 use crate::{Deviation, Revision, Strictness, Tolerance, gate};
 
-/// The reserved members of `_meta` in a request, as raw text. A request with a protocol version in
-/// its `_meta` is a request of the stateless revision.
+/// The reserved members of `_meta` in a request, as JSON text. If `_meta` contains a protocol version, the request belongs to the
+/// stateless revision.
 ///
 /// [`admit`](Self::admit) checks and decodes the members.
 #[derive(Debug, Clone, Copy)]
@@ -34,11 +34,11 @@ pub struct RawRequestMeta<'a> {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RequestMeta {
-    /// The revision of the request, which is supported.
+    /// The revision of the request. The server supports it.
     pub revision: Revision,
     /// The client and its capabilities.
     pub client: Arc<ClientIdentity>,
-    /// The lowest level of log messages to send; `None` sends none.
+    /// The minimum level of log messages to send. `None` means that no log messages are sent.
     pub log_level: Option<LoggingLevel>,
 }
 
@@ -63,14 +63,14 @@ impl<'a> RawRequestMeta<'a> {
         Self::from_members(request.meta_members().map_while(Result::ok))
     }
 
-    /// Returns the metadata in the JSON text of params, if they have a protocol version.
+    /// Returns the metadata in `params`, which is JSON text. Returns `None` if there is no protocol version.
     pub fn of_params(params: &'a str) -> Option<Self> {
         let mut params = members(params).map_while(Result::ok);
         let (_, meta) = params.find(|(key, _)| is_member(key, "_meta"))?;
         Self::from_members(members(meta).map_while(Result::ok))
     }
 
-    /// Reads the members of `_meta`; `None` without a protocol version.
+    /// Reads the members of `_meta`. Returns `None` if there is no protocol version.
     fn from_members(members: impl Iterator<Item = (&'a str, &'a str)>) -> Option<Self> {
         let (mut version, mut client, mut capabilities, mut log_level) = (None, None, None, None);
         let mut read = |name: &str, value| {
@@ -103,9 +103,8 @@ impl<'a> RawRequestMeta<'a> {
         read_string(self.version)
     }
 
-    /// Checks whether the request is handled: the headers match the body (over HTTP), the revision is
-    /// in `served`, the required members are present, and the method exists. The first failure is
-    /// the error.
+    /// Checks whether the request is handled: the headers match the body (over HTTP), the revision is in `served`, the required
+    /// members are present, and the method exists. The checks run in this order, and the first failed check determines the error.
     ///
     /// # Errors
     /// A check failed; [`admission_status`](http_headers::admission_status) returns the HTTP status of
@@ -127,8 +126,7 @@ impl<'a> RawRequestMeta<'a> {
         )
     }
 
-    /// Like [`admit`](Self::admit), with a cache of client identities and the methods of the server
-    /// that are not part of the protocol.
+    /// Like [`admit`](Self::admit), but uses a cache of client identities, and also accepts the server's custom methods.
     pub(crate) fn admit_cached(
         &self,
         request: &Request<'_>,
@@ -211,7 +209,7 @@ fn read<T: DeserializeOwned>(key: &str, value: &str) -> Result<T, ErrorObject> {
         .map_err(|error| ErrorObject::malformed_params(format_args!("/_meta/{key}: {error}")))
 }
 
-/// Reads a member, and repairs it if it is malformed in a harmless way.
+/// Reads a member of `_meta`. Repairs a malformed member if the deviation is harmless and tolerated.
 fn repaired<T: DeserializeOwned>(
     key: &str,
     value: &str,
@@ -246,9 +244,9 @@ pub fn missing_request_meta(served: &[Revision]) -> ErrorObject {
     ))
 }
 
-/// Returns the error for a request in a stateless revision that is not served. If a server has only session-based revisions, the
-/// error says that it does not know `server/discover`. Every client then sends `initialize`; after other errors, some clients do
-/// not.
+/// Returns the error for a request in a stateless revision that the server does not support. A server with only session-based
+/// revisions returns the error for the unknown method `server/discover`. After this error every client sends `initialize`. After
+/// other errors, some clients do not.
 fn not_served(request: &Request<'_>, version: &str, served: &[Revision]) -> ErrorObject {
     let has_stateless = served.iter().any(|revision| revision.is_stateless());
     match &*request.method {

@@ -10,12 +10,11 @@ use mcp_types::method;
 use super::Mux;
 use crate::{Answer, CallError, Closed, Extras, Kept, MethodName, SentId};
 
-/// A call over a pipe: waits for room in the output queue, queues the request, waits for the
-/// response.
+/// A call over a pipe. It waits until the output queue is not full, queues the request, and waits for the response.
 pub(super) struct MuxCall {
     mux: Arc<Mux>,
     method: MethodName,
-    /// The receiver of the request's id.
+    /// Receives the id of the request when the request is sent.
     sent_id: Option<SentId>,
     /// A value that is kept until the request is written.
     kept: Option<Kept>,
@@ -85,7 +84,8 @@ impl Future for MuxCall {
 
 impl Drop for MuxCall {
     /// Sends a cancellation, unless the response was received. Sends no cancellation for `initialize`, which must not be
-    /// cancelled. Sends none for `server/discover` either: a server that does not answer this request may not know cancellations.
+    /// cancelled. Also sends no cancellation for `server/discover`, because a server that does not answer this request may not
+    /// support cancellations.
     fn drop(&mut self) {
         let Stage::Sent(id) = self.stage else {
             return;

@@ -1,11 +1,11 @@
-//! Requests whose caller differs from the caller of their connection.
+//! A link for requests whose caller is not the caller of the connection.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::{Call, Caller, Closed, Delivery, Extras, Link, MethodName, RequestOrigin};
 
-/// The link of requests whose caller differs from the caller of the connection.
+/// A link for requests whose caller is not the caller of the connection.
 pub(super) struct CallerLink {
     pub(super) connection: Arc<dyn Link>,
     pub(super) caller: Caller,

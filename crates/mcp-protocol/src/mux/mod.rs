@@ -33,15 +33,16 @@ pub use work::{BlockingRun, Expiry, PendingHandler, Run};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct MuxLimits {
-    /// Limits on one frame.
+    /// Limits that apply to each frame.
     pub frame: Limits,
     /// Maximum number of running requests of the peer. Default 64. Further requests are rejected at once instead of
     /// being queued,
     /// because the next frame may be a cancellation.
     pub incoming: usize,
-    /// Maximum number of requests of this side that wait for a response. Default 1,024. Further requests fail locally.
+    /// Maximum number of requests from this side that wait for a response. Default 1,024. Further requests fail without being
+    /// sent.
     pub outgoing: usize,
-    /// Maximum number of bytes queued for a peer that does not read (backpressure). Default 4 MiB. Above it, lossy
+    /// Maximum number of bytes queued for a peer that does not read (backpressure). Default 4 MiB. Above this number, lossy
     /// notifications are dropped, new requests wait, and the driver stops reading.
     pub queue_bytes: usize,
 }
@@ -87,7 +88,7 @@ impl MuxLimits {
     }
 }
 
-/// A multiplexer, which turns the frames of one pipe into exchanges, for clients and servers.
+/// A multiplexer. It converts the frames of one pipe into exchanges, for clients and servers.
 pub struct Mux {
     inbound: Arc<dyn Inbound>,
     limits: MuxLimits,
@@ -106,7 +107,7 @@ impl Mux {
         Self::on_behalf(inbound, limits, Caller::local())
     }
 
-    /// Creates a multiplexer for a connection that `caller` opened.
+    /// Creates a multiplexer that passes messages to `inbound`, for a connection that `caller` opened.
     pub fn on_behalf(inbound: Arc<dyn Inbound>, limits: MuxLimits, caller: Caller) -> Arc<Self> {
         let mux = Arc::new_cyclic(|this: &Weak<Self>| Self {
             inbound,
@@ -124,14 +125,14 @@ impl Mux {
 
     /// Handles one frame, without its newline.
     ///
-    /// When this method returns, responses that are ready are queued. A handler that is pending after one poll is passed to
-    /// `spawn`. After the end of the connection, this method does nothing.
+    /// Polls each handler once. If the response is ready, queues it. Otherwise passes the handler to `spawn`. After the end of
+    /// the connection, this method does nothing.
     pub fn receive(self: &Arc<Self>, frame: &[u8], spawn: &mut dyn FnMut(PendingHandler)) {
         self.receive_on(None, frame, spawn);
     }
 
-    /// Handles one frame like [`receive`](Self::receive), for a frame that did not come from the caller of the connection. The
-    /// origin of its requests is `caller`.
+    /// Handles one frame like [`receive`](Self::receive). Use it for a frame that was sent by `caller` and not by the caller of
+    /// the connection. `caller` becomes the origin of the frame's requests.
     pub fn receive_for(
         self: &Arc<Self>,
         caller: Caller,
@@ -190,7 +191,7 @@ impl Mux {
         self.unreadable(head, &ParseError::too_long(head, limit, setting), None);
     }
 
-    /// Reports a frame that was too long, for a side that does not handle it as a message.
+    /// Notifies `inbound` that a frame was too long and was discarded. Sends no response and fails no call.
     pub fn discard_too_long(&self, head: &[u8], limit: usize, setting: &str) {
         let error = ParseError::too_long(head, limit, setting);
         self.inbound.discarded(Discarded::Malformed(&error));
@@ -319,7 +320,7 @@ impl Mux {
         self.incoming.forget(exchange);
     }
 
-    /// Moves the queued bytes into the empty `spare`. They are whole frames that each end with a newline.
+    /// Moves the queued bytes into `spare`, which must be empty. The bytes are whole frames, and each frame ends with a newline.
     ///
     /// Returns `Ready(true)` if there are bytes to write, and `Ready(false)` if the connection is
     /// closed and all bytes were taken.
@@ -339,12 +340,13 @@ impl Mux {
         self.outgoing.close(reason);
     }
 
-    /// Fails a request of this side that could not be delivered. Returns `false` if no request with this id is waiting.
+    /// Fails a request of this side that could not be delivered. Returns `false` if no request with this id is waiting for a
+    /// response.
     pub fn fail(&self, id: &RequestId, error: crate::CallError) -> bool {
         self.outgoing.complete(id, Err(error))
     }
 
-    /// Returns the number of requests in flight: of the peer, and of this side.
+    /// Returns the number of requests in flight, as a pair: requests of the peer, and requests of this side.
     pub fn in_flight(&self) -> (usize, usize) {
         (self.incoming.len(), self.outgoing.len())
     }
@@ -362,7 +364,7 @@ impl Mux {
         self.inbound.closed(reason);
     }
 
-    /// Returns the reason for the end of the connection, if it has ended.
+    /// Returns the reason why the connection has ended. Returns `None` if it has not ended.
     pub fn closed(&self) -> Option<&Closed> {
         self.closed.get()
     }

@@ -1,5 +1,5 @@
-//! The output queue of a pipe: whole frames in one buffer, each terminated by a newline. The
-//! responses to a batch are collected into one frame (2025-03-26 only).
+//! The output queue of a pipe. It is one buffer of whole frames, and each frame ends with a newline. The responses to a batch are
+//! collected into one frame (2025-03-26 only).
 
 use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, Waker};
@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 use crate::Kept;
 use crate::sync::lock;
 
-/// Empty buffers larger than this are freed.
+/// An empty buffer that is larger than this is freed, in bytes.
 const KEEP: usize = 256 << 10;
 
 pub(super) struct Outbox {
@@ -18,9 +18,9 @@ pub(super) struct Outbox {
 #[derive(Default)]
 struct State {
     bytes: Vec<u8>,
-    /// Number of bytes that the writer has taken and not yet written.
+    /// Number of bytes that the writer has taken and has not written yet.
     writing: usize,
-    /// The values that are kept with frames; `None` until a frame has a value.
+    /// The values that are dropped when their frames are written. `None` until a frame has such a value.
     kept: Option<Box<KeptValues>>,
     closed: bool,
     writer: Option<Waker>,
@@ -93,7 +93,7 @@ impl Outbox {
         state.bytes.len() + state.writing
     }
 
-    /// Completes when there is room for a new request.
+    /// Waits until the queue has capacity for a new request.
     pub(super) fn poll_room(&self, cx: &Context<'_>) -> Poll<()> {
         let mut state = lock(&self.state);
         if state.closed || state.bytes.len() < self.limit {
@@ -147,8 +147,8 @@ impl Outbox {
     }
 }
 
-/// The responses of one batch, shared by its requests. The responses are queued as one array when the last request drops its
-/// share.
+/// The responses of one batch. All requests of the batch share this value. When the last request drops it, the responses are
+/// queued as one array.
 pub(super) struct BatchState {
     outbox: Weak<Outbox>,
     answers: Mutex<Vec<u8>>,

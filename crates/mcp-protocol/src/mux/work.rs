@@ -1,4 +1,4 @@
-//! Running requests, and the guarantee that each is answered exactly once.
+//! Running requests. Each request is answered exactly once.
 
 use std::fmt;
 use std::pin::Pin;
@@ -15,8 +15,7 @@ use super::outbox::BatchState;
 use crate::{BoxFuture, Exchange, Outcome};
 use crate::{Running, expired, guarded};
 
-/// The obligation to answer one request. Dropping it sends an error response, so that every request
-/// is answered.
+/// A guard for a request that must be answered. If the guard is dropped before a response was sent, it sends an error response.
 pub(super) struct ResponseGuard {
     mux: Arc<Mux>,
     exchange: Exchange,
@@ -73,8 +72,8 @@ impl ResponseGuard {
             .push(|out| write_notification(out, method::NOTIFICATIONS_CANCELLED, params));
     }
 
-    /// Rejects a request whose id is in use. The error has no id; otherwise the peer would mistake it for the response to the
-    /// other request.
+    /// Rejects a request whose id is in use. The error has no id. Otherwise the peer would take it for the response to the other
+    /// request with this id.
     pub(super) fn abandon(&mut self, error: &ErrorObject) {
         self.done = true;
         self.exchange.settle();
@@ -97,9 +96,9 @@ impl Drop for ResponseGuard {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PendingHandler {
-    /// An asynchronous handler: spawn it as a task.
+    /// An asynchronous handler. Spawn it as a task.
     Async(Run),
-    /// A blocking handler: run it on a thread for blocking work.
+    /// A blocking handler. Run it on a thread for blocking work.
     Blocking(BlockingRun),
 }
 
@@ -128,8 +127,8 @@ impl Run {
         }
     }
 
-    /// Polls the handler once, and returns it if it is still pending. The poll registers no waker; the executor polls the handler
-    /// again at once.
+    /// Polls the handler once. Returns the handler if it is still pending. This poll registers no waker, so the executor must
+    /// poll the handler again at once.
     pub(super) fn poll_once(mut self) -> Option<Self> {
         match self
             .handler
@@ -143,8 +142,7 @@ impl Run {
         }
     }
 
-    /// Returns the deadline of [`Inbound::deadline`](crate::Inbound::deadline); `None` for a
-    /// subscription.
+    /// Returns the deadline from [`Inbound::deadline`](crate::Inbound::deadline). Returns `None` for a subscription.
     pub fn deadline(&self) -> Option<Duration> {
         let deadline = self.guard.mux.inbound.deadline();
         deadline.filter(|_| !self.guard.exchange.is_endless())
@@ -211,7 +209,7 @@ impl BlockingRun {
         self.guard.mux.inbound.deadline()
     }
 
-    /// Returns a handle that answers the request when the deadline passes, because a thread cannot be stopped.
+    /// Returns a handle that answers the request when the deadline passes. It is needed because a thread cannot be stopped.
     pub fn expiry(&self) -> Expiry {
         Expiry {
             mux: Arc::clone(&self.guard.mux),
@@ -229,7 +227,7 @@ impl fmt::Debug for BlockingRun {
     }
 }
 
-/// A handle that answers the request of a blocking handler that exceeds its deadline.
+/// A handle that answers the request of a blocking handler when the handler exceeds its deadline.
 pub struct Expiry {
     mux: Arc<Mux>,
     exchange: Exchange,
@@ -242,7 +240,7 @@ impl Expiry {
         self.exchange.cancelled()
     }
 
-    /// Answers with a deadline error. A later result of the handler is dropped.
+    /// Answers the request with a deadline error. If the handler finishes later, its result is dropped.
     pub fn expire(self) {
         let deadline = self.mux.inbound.deadline();
         ResponseGuard::new(self.mux, self.exchange, self.batch).settle(&Err(expired(deadline)));

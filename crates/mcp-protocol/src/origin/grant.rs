@@ -8,9 +8,9 @@ use crate::sync::lock;
 
 /// The scopes that the verified token of a request grants.
 ///
-/// The authentication layer attaches the grant to the request. A server that needs a scope calls [`demand`](Self::demand).
-/// Afterwards, the authentication layer reads the [missing](Self::missing) scope, and sends a challenge to the client. Cloning
-/// shares the scopes and the missing scope.
+/// The authentication layer attaches the grant to the request. A server that needs a scope calls [`demand`](Self::demand), which
+/// records a missing scope. Afterwards, the authentication layer reads the [missing](Self::missing) scope and sends a challenge
+/// to the client. All clones share the scopes and the record.
 ///
 /// Specification: [scope challenges][spec].
 ///
@@ -22,7 +22,7 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// Creates a grant of these scopes, each one word.
+    /// Creates a grant with these scopes. Each scope is one word.
     pub fn new<T: Into<Box<str>>>(scopes: impl IntoIterator<Item = T>) -> Self {
         Self {
             scopes: scopes.into_iter().map(Into::into).collect(),
@@ -30,8 +30,8 @@ impl Grant {
         }
     }
 
-    /// Returns the same scopes without a record of the missing scope. This is for a request in a batch, because a challenge
-    /// cannot replace the response of such a request.
+    /// Returns a grant with the same scopes that does not record a missing scope. Use it for a request in a batch, because a
+    /// challenge cannot replace the response to such a request.
     #[must_use]
     pub fn unanswered(&self) -> Self {
         Self {
@@ -40,7 +40,7 @@ impl Grant {
         }
     }
 
-    /// Returns the scopes that both grants have, without a record of the missing scope.
+    /// Returns a grant with the scopes that both grants contain. It does not record a missing scope.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         let both = self
@@ -74,7 +74,7 @@ impl Grant {
         covered
     }
 
-    /// Returns all words of the first scope that was demanded and not granted.
+    /// Returns the first scope that was demanded and is not granted, with all its words.
     pub fn missing(&self) -> Option<String> {
         lock(self.missing.as_ref()?).clone()
     }
@@ -86,8 +86,7 @@ impl fmt::Debug for Grant {
     }
 }
 
-/// The origin of a connection, as far as its transport knows it: the [`RequestOrigin`] of all of
-/// its requests.
+/// The origin of a connection, as far as its transport knows it. It is the [`RequestOrigin`] of all requests on the connection.
 #[derive(Default)]
 #[non_exhaustive]
 pub struct Caller {
@@ -95,7 +94,7 @@ pub struct Caller {
     pub principal: Option<crate::Principal>,
     /// The granted scopes.
     pub grant: Option<Grant>,
-    /// Facts of the transport.
+    /// Facts from the transport about the connection.
     pub facts: Option<Box<dyn TransportFacts>>,
     local: bool,
 }
@@ -139,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_token_of_a_scope_must_be_granted() {
+    fn every_word_of_a_scope_must_be_granted() {
         let grant = Grant::new(["read", "write"]);
         assert!(grant.covers("read") && grant.covers("write  read") && grant.covers(""));
         assert!(!grant.covers("rea") && !grant.covers("read admin"));
@@ -152,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_missing_scope_is_recorded_and_shared() {
+    fn the_first_missing_scope_is_recorded_for_all_clones_of_a_grant() {
         let grant = Grant::new(["read"]);
         assert!(grant.clone().demand("read"));
         assert_eq!(grant.missing(), None);

@@ -5,8 +5,8 @@ use core::net::IpAddr;
 
 use super::{Principal, RequestOrigin};
 
-/// The client to which memory and work are charged: its principal or, without a principal, its address. Both can be unknown: if
-/// the client is on the same machine, if the HTTP server does not report addresses, or after a restart.
+/// The client to which memory and work are charged: its principal or, without a principal, its address. Both are unknown if the
+/// client is on the same machine, if the HTTP server does not report addresses, or after a restart.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Owner {
@@ -55,8 +55,8 @@ impl fmt::Display for Owner {
     }
 }
 
-/// Returns the address that counts as one client. For IPv6, that is the network of 64 bits, because a host can
-/// choose the rest of its address.
+/// Returns the address that counts as one client. For IPv6 this is the network of 64 bits, because a host can choose the lower 64
+/// bits of its address.
 pub fn client_network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),

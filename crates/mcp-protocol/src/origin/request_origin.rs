@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::Grant;
 
-/// Creates the error for a request that needs an authenticated caller, on a server without an authentication layer.
+/// Creates the error for a request that needs an authenticated caller. The server has no authentication layer.
 pub fn no_authentication() -> ErrorObject {
     tracing::debug!("a request needs a scope, and the server has no authentication layer");
     ErrorObject::internal(
@@ -19,11 +19,12 @@ pub fn no_authentication() -> ErrorObject {
     )
 }
 
-/// The member of an error's data that contains the scopes that the request needs.
+/// The member of an error's data that lists the scopes that the request needs.
 pub const REQUIRED_SCOPES: &str = "requiredScopes";
 
-/// Creates the error for a request without `scope`, which has one or more words. `item` needs the scope, for example
-/// `tool "add"`. The data of the error contains the words in [`REQUIRED_SCOPES`], so that clients need not read the message.
+/// Creates the error for a request that lacks `scope`, which has one or more words. `item` names what needs the scope, for
+/// example `tool "add"`. The data of the error contains the words in [`REQUIRED_SCOPES`], so that clients need not parse the
+/// message.
 pub fn missing_scope(item: impl fmt::Display, scope: &str) -> ErrorObject {
     let words: Vec<&str> = scope.split_whitespace().collect();
     ErrorObject::invalid_request(format!("{item} needs the scope {scope:?}"))
@@ -42,7 +43,7 @@ pub struct RequestOrigin<'a> {
     is_local: bool,
 }
 
-/// Transport-specific facts about a request, created when a handler first reads them.
+/// Facts about a request that depend on the transport. They are created when a handler first reads them.
 pub trait TransportFacts: Send + Sync {
     /// Returns the facts. For HTTP, they are the `http::request::Parts` of an inbound request, or the `http::Uri` of the server
     /// for an outbound request.
@@ -68,14 +69,14 @@ pub struct Network {
     pub protocol: &'static str,
     /// The version of the protocol, as in `1.1`.
     pub version: Option<&'static str>,
-    /// The host name or IP address of the server, and its port, seen from a client.
+    /// The host name or IP address of the server, and its port. Set by a client.
     pub server: Option<(String, u16)>,
-    /// The IP address of the client, and its port, seen from a server.
+    /// The IP address of the client, and its port. Set by a server.
     pub client: Option<(String, u16)>,
 }
 
 impl Network {
-    /// Describes a connection with this protocol.
+    /// Creates the description of a connection with this protocol.
     pub fn new(protocol: &'static str) -> Self {
         Self {
             protocol,
@@ -140,14 +141,14 @@ impl<'a> RequestOrigin<'a> {
         self
     }
 
-    /// Sets the facts of the transport.
+    /// Sets the facts from the transport about the request.
     #[must_use]
     pub fn with_facts(mut self, facts: Option<&'a dyn TransportFacts>) -> Self {
         self.facts = facts;
         self
     }
 
-    /// Returns the facts of the transport.
+    /// Returns the facts from the transport about the request.
     pub fn facts(&self) -> Option<&'a (dyn Any + Send + Sync)> {
         self.facts.map(TransportFacts::facts)
     }
@@ -162,18 +163,17 @@ impl<'a> RequestOrigin<'a> {
         self.facts?.network()
     }
 
-    /// Returns whether the peer is the parent of this process, so that there is only one peer.
+    /// Returns whether the peer is the parent of this process. The parent is then the only peer.
     pub fn is_local(&self) -> bool {
         self.is_local
     }
 
-    /// Returns whether the request is granted `scope`, one or more words. Records nothing.
+    /// Returns whether the request is granted every word of `scope`. Does not record a missing scope.
     pub fn has_scope(&self, scope: &str) -> bool {
         self.is_local || self.grant.is_some_and(|grant| grant.covers(scope))
     }
 
-    /// Returns whether the request is granted `scope`, one or more words. A missing scope is
-    /// recorded in the grant.
+    /// Returns whether the request is granted every word of `scope`. If not, records the scope as missing in the grant.
     pub fn permits(&self, scope: &str) -> bool {
         self.is_local || self.grant.is_some_and(|grant| grant.demand(scope))
     }
@@ -189,15 +189,15 @@ impl fmt::Debug for RequestOrigin<'_> {
     }
 }
 
-/// The verified identity on whose behalf a request came: an opaque key, which is equal for the same issuer, subject and client,
-/// and different otherwise.
+/// The verified identity that sent a request. Its opaque key is equal for the same issuer, subject and client, and different
+/// otherwise.
 ///
 /// A session belongs to the principal that opened it. A user with two clients has two principals. Store data of a user under
 /// [`user`](Self::user), which is the same for both clients. Principals are compared by their key. Cloning shares the texts.
 #[derive(Clone)]
 pub struct Principal {
     key: Arc<str>,
-    /// `None` if `key` is also the key of the user.
+    /// The key of the user; `None` if it is the same as `key`.
     user: Option<Arc<str>>,
 }
 

@@ -21,14 +21,14 @@ pub type Outcome = Result<Payload, ErrorObject>;
 pub enum Payload {
     /// `{}`.
     Empty,
-    /// The result of a tool call, with its result metadata. This variant is separate, and needs no box, because tool calls are
-    /// the most frequent requests.
+    /// The result of a tool call, with its result metadata. It has its own variant without a box, because tool calls are the most
+    /// frequent requests.
     CallTool(CallToolResult, Option<Arc<ResultMeta>>),
     /// A result that is serialized once and sent many times, such as a list.
     Shared(SharedText),
     /// Any other serializable value.
     Boxed(Box<dyn WriteJson>),
-    /// A result with the result metadata of the stateless revision.
+    /// A result together with the result metadata of the stateless revision.
     WithMeta(Box<Self>, Arc<ResultMeta>),
 }
 
@@ -49,7 +49,7 @@ impl Payload {
         }
     }
 
-    /// Returns whether the payload is known to contain no line breaks, without scanning it.
+    /// Returns whether the payload certainly contains no line breaks. Does not scan the payload.
     pub(crate) fn is_one_line(&self) -> bool {
         match self {
             Self::Empty | Self::Shared(_) => true,
@@ -116,7 +116,7 @@ impl<T: Serialize + Send + Sync> WriteJson for T {
     }
 }
 
-/// Calls `write`, and replaces its output by `{}` if it fails.
+/// Calls `write`. If it fails, replaces its output with `{}`.
 fn or_empty(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Result<(), serde_json::Error>) {
     let start = out.len();
     if let Err(error) = write(out) {
@@ -126,8 +126,8 @@ fn or_empty(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Result<(), se
     }
 }
 
-/// A JSON object on one line that is serialized once and sent many times, such as a list. The object has none of the members that
-/// [`ResultMeta`] adds.
+/// A JSON object on one line that is serialized once and sent many times, such as a list. The object must not contain the members
+/// that [`ResultMeta`] adds.
 ///
 /// Result metadata is written before the members of the object. Two responses with the same text
 /// therefore differ only before the [tail](Self::tail), which a transport can send without a copy.
@@ -159,7 +159,7 @@ impl SharedText {
         }
     }
 
-    /// Returns the end of every response with this text.
+    /// Returns the tail of this text. Every response with this text ends with the tail.
     pub fn tail(&self) -> &ResultTail {
         &self.0
     }
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tail_ends_the_envelope_with_and_without_result_metadata() {
+    fn a_response_ends_with_the_tail_with_and_without_result_metadata() {
         let meta = ResultMeta::new(&Implementation::new("s", "1"), None);
         for text in ["{}", r#"{"tools":[]}"#] {
             let shared = SharedText::new(text.to_owned());

@@ -14,14 +14,14 @@ pub use mcp_types::v2026_07_28::CacheScope;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CacheHint {
-    /// The time for which the result is fresh; zero means that it is stale at once.
+    /// How long the result is fresh. Zero means that it must be requested again each time.
     pub ttl: Duration,
-    /// Whether a cached result may be shared between users.
+    /// Whether caches may share the result between users.
     pub scope: CacheScope,
 }
 
 impl CacheHint {
-    /// The hint that a result must not be cached.
+    /// A hint which says that a result must not be cached.
     pub const NONE: Self = Self {
         ttl: Duration::ZERO,
         scope: CacheScope::Private,
@@ -46,13 +46,12 @@ impl Default for CacheHint {
     }
 }
 
-/// The members that are added to a result: its type, the identity of the server, and the cache
-/// hint.
+/// The members that the server adds to a result: the result type, the identity of the server, and the cache hint.
 #[derive(Debug, Clone)]
 pub struct ResultMeta {
-    /// The members of `_meta` as JSON text, without braces.
+    /// The server identity as members of `_meta`: JSON text without braces.
     identity: Box<[u8]>,
-    /// `"ttlMs":…,"cacheScope":…`
+    /// The cache hint as JSON text without braces: `"ttlMs":…,"cacheScope":…`
     hint: Box<[u8]>,
 }
 
@@ -70,7 +69,7 @@ pub(crate) fn is_cacheable(method: &str) -> bool {
 }
 
 impl ResultMeta {
-    /// Creates the result metadata of a server for the results of one method.
+    /// Creates the result metadata that a server adds to the results of one method.
     pub fn new(server: &Implementation, hint: Option<&CacheHint>) -> Self {
         let mut identity = Vec::new();
         // The identity is optional, so an error is ignored.
@@ -91,8 +90,8 @@ impl ResultMeta {
         }
     }
 
-    /// Adds the missing members to the JSON object in `out` from `start` to the end. Existing members are not changed. If `plain`
-    /// is set, the object has no such members.
+    /// Adds the missing members to the JSON object that begins at `start` in `out`. Does not change existing members. `plain`
+    /// says that the object has none of the members.
     pub fn apply(&self, out: &mut Vec<u8>, start: usize, plain: bool) {
         let text = out.get(start..).unwrap_or_default();
         if !(text.starts_with(b"{") && text.ends_with(b"}")) {
@@ -110,12 +109,12 @@ impl ResultMeta {
         out.push(b'}');
     }
 
-    /// Appends all members, for a result that has no such members.
+    /// Appends all members. Use it for a result that has none of these members.
     pub(crate) fn write_members(&self, out: &mut Vec<u8>) {
         self.add_missing(out, &Present::default(), 0, true);
     }
 
-    /// Appends the members that are missing in the object that starts at `start` and is not yet closed.
+    /// Appends the members that the object does not have. The object starts at `start` and has no closing brace yet.
     fn add_missing(&self, out: &mut Vec<u8>, present: &Present, start: usize, is_empty: bool) {
         let mut separate = !is_empty;
         let mut add = |out: &mut Vec<u8>, members: &[u8]| {
@@ -149,13 +148,13 @@ impl ResultMeta {
     }
 }
 
-/// The members that a result already has.
+/// Which of the added members a result already has.
 #[derive(Default)]
 struct Present {
     kind: bool,
     hint: bool,
     identity: bool,
-    /// The position after the opening brace of `_meta`, and whether `_meta` is empty.
+    /// The position after the opening brace of `_meta`, and whether `_meta` is empty. `None` if there is no `_meta`.
     meta: Option<(usize, bool)>,
 }
 

@@ -12,10 +12,10 @@ use crate::{Closed, Exchange, Link, Reply, Revision};
 /// The middleware of the server, for one session.
 pub(super) struct Layered {
     pub(super) layers: Layers,
-    /// The session itself, which handles the messages behind the middleware.
+    /// The session, which handles the messages after the middleware.
     this: Weak<ServerSession>,
     pub(super) revision: Arc<OnceLock<Revision>>,
-    /// The link. It is stored here because the session holds only a weak link.
+    /// The link to the client. It is stored here because the session holds only a weak reference to the link.
     pub(super) link: OnceLock<Arc<dyn Link>>,
     ends: SessionEnds,
 }

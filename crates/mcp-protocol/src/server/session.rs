@@ -68,7 +68,7 @@ impl ServerSession {
     /// Creates a session for a transport that keeps no state between requests. Any number of clients
     /// may share it.
     ///
-    /// With a revision, the session is open and handles every request except `initialize`. Without a revision, the session
+    /// If `revision` is set, the session is open and handles every request except `initialize`. If it is `None`, the session
     /// handles only `initialize`. The session does not declare features that need state per client: log levels, subscriptions,
     /// list changes. It sends no requests to the client.
     pub fn stateless(service: Arc<dyn Service>, revision: Option<Revision>) -> Arc<Self> {
@@ -94,7 +94,7 @@ impl ServerSession {
     /// connects the session with [`Inbound::opened`] and then calls [`reopen`](Self::reopen).
     ///
     /// # Errors
-    /// The server does not serve the revision, or has no room for the subscriptions.
+    /// The server does not support the revision, or the subscriptions of the session exceed a limit.
     #[doc(hidden)]
     pub fn restore(
         service: Arc<dyn Service>,
@@ -126,8 +126,8 @@ impl ServerSession {
         Ok(this)
     }
 
-    /// Continues a [restored](Self::restore) session: reports it to the middleware, and opens it if
-    /// `state` is open.
+    /// Continues a [restored](Self::restore) session. Notifies the middleware of the session. If `state` is open, opens the
+    /// session.
     #[doc(hidden)]
     pub fn reopen(&self, state: &SessionState) {
         if let Some(layered) = &self.layered {
@@ -145,7 +145,7 @@ impl ServerSession {
         }
     }
 
-    /// Returns the facts of the service without the features that this session does not support.
+    /// Returns the facts of the service. Removes the features that this session does not support.
     fn facts(&self) -> ServerFacts {
         let mut facts = self.service.facts();
         if self.stateless {
@@ -168,7 +168,7 @@ impl ServerSession {
         facts
     }
 
-    /// Returns whether `initialize` was answered, so that the session can be used.
+    /// Returns whether `initialize` was answered. The session can then be used.
     pub fn is_agreed(&self) -> bool {
         self.session.agreed.get().is_some()
     }
@@ -178,8 +178,8 @@ impl ServerSession {
         &self.session
     }
 
-    /// Checks whether a request of the stateless revision is handled; over HTTP, its headers are
-    /// checked too. Such a request belongs to no session, so any session may handle it.
+    /// Checks whether a request of the stateless revision may be handled. Over HTTP, also checks the headers of the request. Such
+    /// a request does not belong to a session, so any session may handle it.
     ///
     /// # Errors
     /// The request is rejected; [`admission_status`](crate::http_headers::admission_status) returns
@@ -289,7 +289,7 @@ impl ServerSession {
         Reply::ok(Payload::of(result))
     }
 
-    /// Returns the error if the request is not allowed.
+    /// Returns an error if the request is not allowed.
     fn refusal(&self, method: &str) -> Option<ErrorObject> {
         let Some(agreed) = self.session.agreed.get() else {
             let served = self.service.facts().revisions;
@@ -313,7 +313,7 @@ impl ServerSession {
         })
     }
 
-    /// Opens the session, if `initialize` was answered.
+    /// Opens the session. Does nothing if `initialize` was not answered.
     fn open(&self) {
         let phase = &self.session.phase;
         let opened = phase.compare_exchange(ANSWERED, OPEN, Ordering::AcqRel, Ordering::Acquire);
@@ -323,8 +323,8 @@ impl ServerSession {
         }
     }
 
-    /// Opens the session at the first request of a client that does not send
-    /// `notifications/initialized`, as happens behind some proxies.
+    /// Opens the session when the first request arrives, for a client that does not send `notifications/initialized`. This
+    /// happens behind some proxies.
     fn open_late(&self, method: &str) {
         if self.session.phase.load(Ordering::Acquire) == ANSWERED
             && self
@@ -335,7 +335,7 @@ impl ServerSession {
         }
     }
 
-    /// Handles a notification behind the middleware.
+    /// Handles a notification after it has passed through the middleware.
     fn receive(&self, notification: &Notification<'_>) {
         if notification.method == method::NOTIFICATIONS_INITIALIZED {
             self.open();
@@ -356,7 +356,7 @@ impl ServerSession {
     }
 }
 
-/// Removes the list of tasks from the capabilities, unless the client has an identity.
+/// Removes `tasks/list` from the capabilities if the client has no identity.
 fn hide_task_list(facts: &mut ServerFacts, has_identity: bool) {
     // basic/utilities/tasks#isolation: without identities, tasks of other clients would be listed.
     if let (false, Some(tasks)) = (has_identity, &mut facts.capabilities.tasks) {
@@ -411,8 +411,8 @@ impl Inbound for ServerSession {
         agreed.is_some_and(|agreed| agreed.revision.rules().batches)
     }
 
-    /// Before 2025-11-25 every error response has an id, except the response to an array, which
-    /// JSON-RPC requires.
+    /// Returns whether the frame gets an error response. Before 2025-11-25 every error response needs an id. The response to an
+    /// array is an exception, because JSON-RPC requires it.
     fn unreadable(&self, frame: &[u8], error: &ParseError) -> bool {
         tracing::debug!(%error, "received a frame that is not a message");
         let agreed = self.session.agreed.get();

@@ -23,7 +23,7 @@ pub(crate) struct StatelessServer {
     clients: ClientIdentityCache,
 }
 
-/// The facts of the service and the result metadata derived from them.
+/// The facts of the service, and the result metadata that is derived from these facts.
 struct CachedFacts {
     edition: u64,
     facts: ServerFacts,
@@ -82,8 +82,8 @@ impl StatelessServer {
         )
     }
 
-    /// Returns the session of a notification with request metadata, which belongs to no session; `link` is the link of its
-    /// connection.
+    /// Returns the session object for a notification that has request metadata and belongs to no session. `link` is the link of
+    /// its connection. Returns `None` for other notifications.
     pub(crate) fn session_of(
         &self,
         service: &dyn Service,
@@ -167,7 +167,7 @@ impl CachedFacts {
     }
 }
 
-/// Adds result metadata to the outcome. Changes it in place, because an outcome is large.
+/// Adds result metadata to the outcome of a reply. Changes the outcome in place, because it is large.
 fn add_result_meta(reply: &mut Reply, meta: Arc<ResultMeta>) {
     let add = move |outcome: &mut Outcome| {
         if let Ok(payload) = outcome {

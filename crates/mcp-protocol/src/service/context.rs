@@ -20,13 +20,13 @@ pub struct RequestContext {
     session: Arc<Session>,
     meta: Option<Arc<LazyMeta>>,
     pending: Option<Arc<PendingInput>>,
-    /// The key of the next input request.
+    /// The key that the next input request gets; `None` for a derived key.
     key: Option<Arc<str>>,
     /// `Some` if the client should answer server requests as tasks. The inner value is the time to live of these tasks.
     delegated: Option<Option<Duration>>,
-    /// The middleware for messages on the link of the exchange.
+    /// The middleware through which messages on the exchange's link pass.
     layers: Option<Layers>,
-    /// Whether messages on the link of the exchange already pass the middleware.
+    /// Whether the exchange's link itself already passes messages through the middleware.
     is_link_layered: bool,
 }
 
@@ -52,8 +52,8 @@ impl RequestContext {
         }
     }
 
-    /// Adds middleware for the messages that are sent with this context, inside the
-    /// middleware that the context already has.
+    /// Adds middleware for the messages that are sent with this context. The new middleware is inside the middleware that the
+    /// context already has.
     pub fn add_layers(&mut self, layers: &Layers) {
         self.layers = Some(match &self.layers {
             Some(outer) => outer.and(layers),
@@ -61,19 +61,19 @@ impl RequestContext {
         });
     }
 
-    /// Sends the input requests of this context through the middleware of `request`, the request that this context
+    /// Makes the input requests of this context pass through the middleware of `request`, the request that this context
     /// continues. The link of the exchange already has this middleware, so [`link`](Self::link) does not add it again.
     pub fn continue_layers(&mut self, request: &Self) {
         self.layers.clone_from(&request.layers);
         self.is_link_layered = true;
     }
 
-    /// Returns the middleware of the messages that are sent with this context.
+    /// Returns the middleware through which messages of this context pass.
     pub fn layers(&self) -> Option<&Layers> {
         self.layers.as_ref()
     }
 
-    /// Returns the link for messages that belong to this request; they pass the middleware.
+    /// Returns the link for messages that belong to this request. These messages pass through the middleware.
     pub fn link(&self) -> Arc<dyn Link> {
         let link = Arc::clone(self.exchange.link());
         match self.layers.as_ref().filter(|_| !self.is_link_layered) {
@@ -104,8 +104,8 @@ impl RequestContext {
         self.pending.as_ref()
     }
 
-    /// Returns the same context with `key` as the key of its input requests. By default, the key is derived
-    /// from the text of the input request.
+    /// Returns a context for the same request in which input requests have the key `key`. By default, the key is derived from the
+    /// text of the input request.
     #[must_use]
     pub fn named(&self, key: &str) -> Self {
         Self {
@@ -114,8 +114,8 @@ impl RequestContext {
         }
     }
 
-    /// Returns the same context, but requests that the client answers server requests as tasks (2025-11-25). `ttl` is the
-    /// requested time to live. This has no effect on clients that do not support it, or in other revisions.
+    /// Returns a context for the same request in which the client is requested to answer server requests as tasks (2025-11-25).
+    /// `ttl` is the requested time to live. This has no effect in other revisions and for clients that do not support tasks.
     #[must_use]
     pub fn as_task(&self, ttl: Option<Duration>) -> Self {
         Self {
@@ -178,8 +178,8 @@ impl RequestContext {
         crate::Owner::of(&self.exchange.link().origin())
     }
 
-    /// Returns whether the request is granted `scope`. Unlike with [`permits`](Self::permits), a missing scope causes no
-    /// challenge. Use it for a request that can succeed without the scope.
+    /// Returns whether the request is granted `scope`. Unlike [`permits`](Self::permits), this method causes no challenge if the
+    /// scope is missing. Use it for a request that can succeed without the scope.
     pub fn has_scope(&self, scope: &str) -> bool {
         self.exchange.link().origin().has_scope(scope)
     }
@@ -191,10 +191,11 @@ impl RequestContext {
         self.exchange.link().origin().permits(scope)
     }
 
-    /// Checks that the request is granted `scope`, as [`permits`](Self::permits), for `item`, such as `tool "add"`.
+    /// Checks that the request is granted `scope`, like [`permits`](Self::permits). `item` names what needs the scope, for
+    /// example `tool "add"`.
     ///
     /// # Errors
-    /// The request lacks the scope, or the server has no authentication layer. The error is meant for the client.
+    /// The request lacks the scope, or the server has no authentication layer. Send the error to the client.
     pub fn require_scope(&self, item: impl fmt::Display, scope: &str) -> Result<(), ErrorObject> {
         if self.permits(scope) {
             return Ok(());
@@ -206,14 +207,13 @@ impl RequestContext {
         Err(missing_scope(item, scope))
     }
 
-    /// Returns the facts of the transport about the request if they have the type `T`; for HTTP,
-    /// `http::request::Parts`.
+    /// Returns the facts from the transport about the request if they have the type `T`. For HTTP, `T` is `http::request::Parts`.
     pub fn transport<T: 'static>(&self) -> Option<&T> {
         self.exchange.link().origin().facts()?.downcast_ref()
     }
 
-    /// Closes the event stream of this request; the client reconnects after `retry` and resumes it.
-    /// Returns `false` if the transport or the revision does not support this.
+    /// Closes the event stream of this request. The client reconnects after `retry` and resumes the stream. Returns `false` if
+    /// the transport or the revision does not support this.
     pub fn release(&self, retry: Duration) -> bool {
         self.exchange.is_running() && self.exchange.link().release(retry)
     }
@@ -226,8 +226,8 @@ impl RequestContext {
     /// `ServerOptions::with_forwarding`; the request was already forwarded; a response was already started; or the request does
     /// not belong to the stateless revision.
     ///
-    /// The forwarded request contains all headers of the client, also `Authorization`. If the client sends the address, the
-    /// address must therefore be authenticated, for example as a part of an encrypted `requestState`.
+    /// The forwarded request contains all headers of the client, including `Authorization`. Therefore, if the address comes from
+    /// the client, it must be authenticated, for example as a part of an encrypted `requestState`.
     pub fn forward(&self, address: &str) -> bool {
         self.exchange.is_running() && self.exchange.link().forward(address)
     }

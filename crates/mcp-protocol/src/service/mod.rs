@@ -15,7 +15,7 @@ use crate::{Budget, CacheHint, Reply, Revision, Session, Tolerance};
 
 pub use context::RequestContext;
 
-/// A whole server, built by `mcp-server` and driven by a transport.
+/// A complete server, which a transport runs. `mcp-server` builds one.
 ///
 /// The session answers `initialize` and `ping`, rejects requests that the negotiated revision or
 /// the declared capabilities do not allow, and handles cancellation before it calls the service.
@@ -43,11 +43,10 @@ pub trait Service: Send + Sync + 'static {
         None
     }
 
-    /// Called when a transport starts its graceful shutdown: subscriptions end now.
+    /// Called when a transport starts its graceful shutdown. The service then ends its subscriptions.
     fn closing(&self) {}
 
-    /// Called after `notifications/initialized`: from now on the server may send messages outside a
-    /// request.
+    /// Called after `notifications/initialized`. From now on the server may send messages that do not belong to a request.
     fn opened(&self, _session: &Arc<Session>) {}
 
     /// Called when the session has ended.
@@ -70,14 +69,15 @@ pub trait Service: Send + Sync + 'static {
         Budget::new("subscriptions", 1 << 20)
     }
 
-    /// Returns a message authentication code for `parts` under a key that all processes of the server share. Default: `None`.
+    /// Returns a message authentication code for `parts`. All processes of the server must use the same key. Default: `None`.
     #[doc(hidden)]
     fn sign(&self, _parts: &[&[u8]]) -> Option<String> {
         None
     }
 
-    /// Returns whether the operator has set the key of [`sign`](Self::sign). If so, all processes of the server have this key,
-    /// and data without a valid code do not come from any of them. Default: `false`; other processes do not know the key.
+    /// Returns whether the operator has set the key of [`sign`](Self::sign). If so, all processes of the server have this key, so
+    /// data without a valid code was not written by the server. Default: `false`, which means that other processes do not have
+    /// the key.
     #[doc(hidden)]
     fn has_shared_key(&self) -> bool {
         false
@@ -164,8 +164,8 @@ impl<S: Service + ?Sized> Service for Arc<S> {
 
 /// A server that can be served, or the builder of a server.
 ///
-/// Transports accept this type. Every [`Service`] implements it; a builder implements it by
-/// building its server.
+/// Transports accept any type that implements this trait. Every [`Service`] implements it. A builder implements it by building
+/// its server.
 pub trait IntoService: Sized + Send + 'static {
     /// Returns the server.
     ///
@@ -213,7 +213,7 @@ pub struct ServerFacts {
     pub revisions: Vec<Revision>,
     /// The cache hint for lists.
     pub lists: CacheHint,
-    /// The cache hint for resource contents.
+    /// The cache hint for the contents of resources.
     pub reads: CacheHint,
     /// The strictness towards clients, and the number of tolerated deviations.
     pub tolerance: Arc<Tolerance>,

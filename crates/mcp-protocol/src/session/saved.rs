@@ -9,8 +9,7 @@ use crate::Revision;
 use crate::modern::ClientIdentity;
 use crate::task::keep;
 
-/// The state of a session that was initialized: everything that another process needs to answer the
-/// requests of its client.
+/// The state of an initialized session. It contains everything that another process needs to answer the client's requests.
 ///
 /// The state contains no running requests, no cached roots and no values of handlers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,7 +18,7 @@ pub struct SessionState {
     pub(crate) revision: Revision,
     #[serde(with = "keep::shared", default)]
     pub(crate) client: Arc<ClientIdentity>,
-    /// The lowest level of log messages to send; `None` sends none.
+    /// The minimum level of log messages to send. `None` means that no log messages are sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) log_level: Option<LoggingLevel>,
     /// The URIs of the resource subscriptions, in ascending order.
@@ -51,7 +50,7 @@ mod tests {
     use super::*;
     use crate::{Budget, Owner, Reply, RequestContext, ServerFacts, ServerSession, Service};
 
-    /// A server with log levels and subscriptions. Its limit for all sessions together has room for two short URIs.
+    /// A server that supports log levels and subscriptions. The shared limit of its sessions is enough for two short URIs.
     struct Server(Budget);
 
     impl Service for Server {
@@ -110,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn each_change_is_counted() {
+    fn each_change_of_the_session_state_is_counted() {
         let ((_, server), owner) = (server(), Owner::default());
         let saved = state(&json!({"subscriptions": ["a:1"]}));
         let restored = ServerSession::restore(server, &saved, Owner::default()).unwrap();

@@ -25,9 +25,10 @@ use crate::{
 
 /// Maximum number of resource subscriptions of one session.
 const MAX_SUBSCRIPTIONS: usize = 1_024;
-/// Maximum total size of the URIs of these subscriptions, in bytes.
+/// Maximum total size of the URIs that one session subscribes to, in bytes.
 const MAX_SUBSCRIBED_BYTES: usize = 64 << 10;
-/// Memory of a subscription besides the text of its URI: its slot in the set, and the overhead of the allocation.
+/// Memory per subscription in addition to the text of its URI, in bytes: its entry in the set, and the overhead of the
+/// allocation.
 const SUBSCRIPTION: usize = 128;
 /// Maximum memory of cached roots, in bytes.
 const MAX_ROOTS_BYTES: usize = 64 << 10;
@@ -55,34 +56,34 @@ pub struct Session {
     pub(crate) link: OnceLock<Weak<dyn Link>>,
     pub(crate) phase: AtomicU8,
     pub(crate) agreed: OnceLock<Agreed>,
-    /// The lowest level of log messages to send; `None` sends none.
+    /// The minimum level of log messages to send. `None` means that no log messages are sent.
     log_level: Mutex<Option<LoggingLevel>>,
     logs: Mutex<TokenBucket>,
     tasks: Mutex<TokenBucket>,
     roots: Mutex<Roots>,
     pub(crate) subscriptions: Mutex<Subscriptions>,
-    /// The limit on the memory of subscriptions and roots; `None` for the session object of a single request.
+    /// The limit on the memory of subscriptions and cached roots; unset for the session object of a single request.
     pub(crate) budget: OnceLock<Budget>,
     values: OnceLock<Box<Mutex<Values>>>,
-    /// The number of changes of the state that [`SessionState`] contains.
+    /// How often the state that [`SessionState`] contains has changed.
     changes: AtomicU64,
 }
 
-/// Values of handlers, at most one of each type.
+/// Values that handlers keep in the session, at most one value per type.
 type Values = HashMap<TypeId, Arc<dyn Any + Send + Sync>>;
 
-/// The last roots of the client, and the number of their changes.
+/// The cached roots of the client, and the number of changes that the client has reported.
 #[derive(Debug, Default)]
 struct Roots {
     known: Option<(ListRootsResult, Option<BudgetPermit>)>,
     changes: u64,
 }
 
-/// The URIs of the resource subscriptions, and the permit for their memory.
+/// The URIs that the session subscribes to, and the permit for their memory.
 #[derive(Debug, Default)]
 pub(crate) struct Subscriptions {
     uris: BTreeSet<String>,
-    /// The size of all URIs in bytes.
+    /// The total size of all URIs, in bytes.
     bytes: usize,
     permit: Option<BudgetPermit>,
 }
@@ -90,7 +91,7 @@ pub(crate) struct Subscriptions {
 #[derive(Debug)]
 pub(crate) struct Agreed {
     pub(crate) revision: Revision,
-    /// The client identity; `None` for a client without a description, to save memory.
+    /// The client identity. `None` for a client that sent no name and declared no capabilities, to save memory.
     pub(crate) client: Option<Arc<ClientIdentity>>,
     pub(crate) principal: Option<Principal>,
     pub(crate) offers: Offers,
@@ -121,8 +122,7 @@ impl Session {
         }
     }
 
-    /// Creates the session of one request of the stateless revision. It is open from the start and
-    /// ends with the request.
+    /// Creates the session object for one request of the stateless revision. It is open from the start and ends with the request.
     pub(crate) fn of_request(
         request_meta: RequestMeta,
         offers: Offers,
@@ -144,7 +144,7 @@ impl Session {
         })
     }
 
-    /// Creates the session of one notification of the stateless revision.
+    /// Creates the session object for one notification of the stateless revision.
     pub(crate) fn of_notification(
         request_meta: RequestMeta,
         offers: Offers,
@@ -159,7 +159,7 @@ impl Session {
         session
     }
 
-    /// Creates the session of a stored task, which has no connection to a client.
+    /// Creates the session object for a stored task, which has no connection to a client.
     pub fn of_task(task: &Task, tolerance: &Arc<Tolerance>) -> Arc<Self> {
         let call = task.call();
         let request_meta = RequestMeta {
@@ -171,7 +171,7 @@ impl Session {
         Self::of_request(request_meta, offers, task.owner().cloned(), tolerance)
     }
 
-    /// Returns the negotiated revision; before `initialize`, the newest session-based revision.
+    /// Returns the negotiated revision. Before `initialize`, returns the newest session-based revision.
     pub fn revision(&self) -> Revision {
         self.agreed
             .get()
@@ -189,7 +189,7 @@ impl Session {
         self.client_identity().map_or(0, |client| client.memory())
     }
 
-    /// Returns the description of the client.
+    /// Returns the client's name and version, if the client sent them.
     pub fn client(&self) -> Option<&Implementation> {
         self.client_identity()?.info.as_ref()
     }
@@ -223,7 +223,7 @@ impl Session {
         self.changes.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Returns a number that grows with every change of the [state](Self::state).
+    /// Returns a number that increases with every change of the [state](Self::state).
     #[doc(hidden)]
     pub fn changes(&self) -> u64 {
         self.changes.load(Ordering::Acquire)
@@ -244,7 +244,7 @@ impl Session {
         })
     }
 
-    /// Takes the log level and the subscriptions from `state`.
+    /// Sets the log level and the subscriptions to the values in `state`.
     pub(crate) fn restore(&self, state: &SessionState, owner: &Owner) -> Result<(), ErrorObject> {
         *lock(&self.log_level) = state.log_level;
         for uri in &state.subscriptions {
@@ -253,7 +253,7 @@ impl Session {
         Ok(())
     }
 
-    /// Returns whether the server declared this list-changed notification.
+    /// Returns whether the server declared that it sends this list-changed notification.
     pub fn announces(&self, method: &str) -> bool {
         let agreed = self.agreed.get();
         agreed.is_some_and(|agreed| agreed.offers.announce(method))
@@ -291,12 +291,12 @@ impl Session {
         kept.downcast().unwrap_or(created)
     }
 
-    /// Returns the lowest level of log messages that the client wants; `None` if it wants none.
+    /// Returns the minimum level of log messages that the client wants. Returns `None` if it wants no log messages.
     pub fn log_level(&self) -> Option<LoggingLevel> {
         *lock(&self.log_level)
     }
 
-    /// Sets the lowest level of log messages that the client wants.
+    /// Sets the minimum level of log messages that the client wants.
     pub fn set_log_level(&self, level: LoggingLevel) {
         *lock(&self.log_level) = Some(level);
         self.changed();
@@ -361,7 +361,7 @@ impl Session {
         (known, roots.changes)
     }
 
-    /// Caches roots that were requested when the counter was `mark`. Drops them if the roots have changed since, or if
+    /// Caches roots. `mark` is the counter when the roots were requested. Drops the roots if they have changed since then, or if
     /// their memory exceeds 64 KiB or the budget of the server.
     pub(crate) fn remember_roots(&self, result: &ListRootsResult, mark: u64, owner: &Owner) {
         let announced = self
@@ -387,8 +387,8 @@ impl Session {
         roots.changes += 1;
     }
 
-    /// Sends a notification outside any request. Returns `false` before the handshake is complete and
-    /// after the end of the session.
+    /// Sends a notification that does not belong to a request. Returns `false` before the handshake is complete and after the end
+    /// of the session.
     pub fn notify(&self, method: &str, params: Option<&[u8]>, delivery: Delivery) -> bool {
         self.is_open()
             && self
@@ -396,7 +396,7 @@ impl Session {
                 .is_some_and(|link| link.notify(method, params, delivery).is_ok())
     }
 
-    /// Returns the link to the client outside any request, while the connection is open.
+    /// Returns the link for messages that do not belong to a request, while the connection is open.
     pub fn link(&self) -> Option<Arc<dyn Link>> {
         self.link.get().and_then(Weak::upgrade)
     }

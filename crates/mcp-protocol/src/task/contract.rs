@@ -9,11 +9,10 @@ use serde_json::json;
 use super::{Task, TaskCall, TaskLease, TaskOutcome, TaskStore, TaskStoreError, Timestamp};
 use crate::{Principal, Revision};
 
-/// Tests all rules of [`TaskStore`]. `fresh` creates an empty store with room for 20 tasks on each
-/// call.
+/// Tests all rules of [`TaskStore`]. Each call of `fresh` must create an empty store that can hold 20 tasks.
 ///
 /// # Errors
-/// A rule is violated; the text describes it.
+/// The store violates a rule. The text describes the rule.
 pub async fn check<S: TaskStore>(fresh: impl Fn() -> S) -> Result<(), String> {
     created_tasks_are_found(&fresh()).await?;
     put_compares_the_version(&fresh()).await?;
@@ -125,7 +124,7 @@ async fn put_compares_the_version(store: &impl TaskStore) -> Result<(), String> 
         .set_message("other", START)
         .map_err(|error| error.to_string())?;
     same(
-        "a change of an older version",
+        "a change of a task whose version is out of date",
         store.put(other).await.map(drop),
         Err(TaskStoreError::Conflict),
     )?;

@@ -1,6 +1,6 @@
-//! Serialization of the parts of a record that do not implement serde.
+//! Serialization of the parts of a task record that do not implement serde's traits.
 
-/// Raw JSON text, serialized as JSON.
+/// Serializes raw JSON text as JSON.
 pub(crate) mod raw {
     use mcp_jsonrpc::RawJson;
     use serde::ser::Error as _;
@@ -23,7 +23,7 @@ pub(crate) mod raw {
     }
 }
 
-/// A shared value, serialized as the value.
+/// Serializes a shared value in the same way as the value itself.
 pub(crate) mod shared {
     use std::sync::Arc;
 
@@ -43,7 +43,7 @@ pub(crate) mod shared {
     }
 }
 
-/// A revision, serialized as its name.
+/// Serializes a revision as its name.
 pub(crate) mod revision {
     use std::borrow::Cow;
 
@@ -71,7 +71,7 @@ pub(crate) mod revision {
     }
 }
 
-/// A principal, serialized as its key.
+/// Serializes a principal as its key.
 pub(crate) mod owner {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

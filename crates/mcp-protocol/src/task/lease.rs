@@ -6,8 +6,8 @@ use super::{Task, TaskEnded, Timestamp};
 
 /// The right of one process to run a task, in a store that several processes use.
 ///
-/// The process renews the lease while the handler runs. If the lease has ended, another process may run the task again or
-/// end the task.
+/// The process renews the lease while the handler runs. After the lease has ended, another process may run the task again or end
+/// the task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TaskLease {

@@ -16,8 +16,8 @@ const MAX_TASKS_PER_OWNER: usize = 1_000;
 /// Default maximum size of all tasks in bytes.
 const MAX_BYTES: usize = 64 << 20;
 
-/// A task store in memory, which loses its tasks when the process ends. It limits the number of
-/// tasks, the number per owner, and their size; all tasks without an owner count as one owner.
+/// A task store in memory, which loses its tasks when the process ends. It limits the number of tasks, the number of tasks per
+/// owner, and the total size. All tasks without an owner count as tasks of one owner.
 pub struct MemoryTaskStore {
     limits: Limits,
     state: Mutex<State>,
@@ -77,7 +77,7 @@ impl MemoryTaskStore {
         self
     }
 
-    /// Returns the number of tasks, including expired tasks that are not yet removed.
+    /// Returns the number of stored tasks, including expired tasks that have not been removed yet.
     pub fn len(&self) -> usize {
         lock(&self.state).tasks.len()
     }

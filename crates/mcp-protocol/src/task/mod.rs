@@ -1,11 +1,9 @@
-//! Tasks: calls that outlive their request. Records, stores and wire forms.
+//! Tasks are calls that outlive their request. This module has their records, stores and message formats.
 //!
-//! A [`Task`] is the record of such a call; its methods are the state transitions that the protocol
-//! allows. A [`TaskStore`] stores records; [`MemoryTaskStore`] is the store without dependencies.
-//! Time is an argument.
+//! A [`Task`] is the record of such a call; its methods are the state transitions that the protocol allows. A [`TaskStore`]
+//! stores records; [`MemoryTaskStore`] keeps the records in memory. Functions receive the current time as an argument.
 //!
-//! One record serves both wire forms of tasks: the core tasks of 2025-11-25 and the extension of
-//! 2026-07-28.
+//! The same record is used for both message formats: the core tasks of 2025-11-25 and the extension of 2026-07-28.
 //!
 //! Specification:
 //! [tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks), [the
@@ -29,7 +27,7 @@ pub use time::Timestamp;
 #[doc(hidden)]
 pub use wire::TaskForm;
 
-/// Returns the part of an id that may appear in logs: it identifies the task but gives no access.
+/// Returns the first 8 characters of a task id. Unlike the whole id, they give no access to the task, so they may be logged.
 #[doc(hidden)]
 pub fn short_id(id: &str) -> &str {
     let end = id.char_indices().nth(8).map_or(id.len(), |(end, _)| end);

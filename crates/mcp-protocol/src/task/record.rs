@@ -19,8 +19,8 @@ const MAX_MESSAGE: usize = 1_024;
 
 /// The record of a call that outlives its request.
 ///
-/// A task starts as [`TaskState::Working`], may wait for input any number of times, and ends once. A task that has ended does not
-/// change. A durable store writes it as JSON with serde; every later version of this crate can read it.
+/// A task starts as [`TaskState::Working`], may wait for input any number of times, and ends once. After its end, a task does not
+/// change. A durable store writes the record as JSON with serde. Every later version of this crate can read this JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Task {
     id: Box<str>,
@@ -55,16 +55,16 @@ pub struct TaskCall {
     /// The arguments of the tool, or the params of another method: a JSON object.
     #[serde(with = "keep::raw")]
     pub arguments: RawJson,
-    /// The progress token of the client.
+    /// The progress token of the call, if the client sent one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<ProgressToken>,
-    /// The revision of the call.
+    /// The revision in which the tool was called.
     #[serde(with = "keep::revision")]
     pub revision: Revision,
     /// The client and its capabilities, shared with the session.
     #[serde(with = "keep::shared", default)]
     pub client: Arc<ClientIdentity>,
-    /// The lowest level of log messages that the client wants.
+    /// The minimum level of log messages that the client wants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_level: Option<LoggingLevel>,
     /// Whether the call came from the parent of the process; see [`Link::is_local`](crate::Link).
@@ -104,7 +104,7 @@ impl TaskCall {
 pub enum TaskState {
     /// The handler is running.
     Working,
-    /// The task waits for these input requests, by key, each with its method and params.
+    /// The task waits for responses to these input requests. The object contains the method and params of each request, by key.
     InputRequired(JsonObject),
     /// The call has a result or an error.
     Ended(TaskOutcome),
@@ -138,10 +138,10 @@ impl TaskOutcome {
         Self::Result { json, is_error }
     }
 
-    /// Returns the result, or the error.
+    /// Returns the result of the call.
     ///
     /// # Errors
-    /// The outcome is an error.
+    /// The error of the call, if the outcome is an error.
     pub fn as_result(&self) -> Result<&RawJson, &ErrorObject> {
         match self {
             Self::Result { json, .. } => Ok(json),
@@ -150,7 +150,7 @@ impl TaskOutcome {
     }
 }
 
-/// Error for a change of a task that has ended.
+/// The error for an attempt to change a task that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TaskEnded;
@@ -164,8 +164,8 @@ impl fmt::Display for TaskEnded {
 impl std::error::Error for TaskEnded {}
 
 impl Task {
-    /// Creates a task that starts now. `id` must have at least 128 random bits, so that only the owner knows it. `ttl` is the time to live from
-    /// the start; `None` means unlimited.
+    /// Creates a task that starts now. `id` must have at least 128 random bits, so that only the owner knows it. `ttl` is the
+    /// time to live, counted from the start. `None` means unlimited.
     pub fn new(
         id: impl Into<Box<str>>,
         owner: Option<Principal>,
@@ -231,7 +231,7 @@ impl Task {
         self.updated
     }
 
-    /// Returns the time to live from the start; `None` means unlimited.
+    /// Returns the time to live, counted from the start. `None` means unlimited.
     pub fn ttl(&self) -> Option<Duration> {
         self.ttl
     }
@@ -241,7 +241,7 @@ impl Task {
         self.poll
     }
 
-    /// Returns the responses and memoized steps of the handler, for running it again.
+    /// Returns the responses and memoized steps of the handler, which are needed to run the handler again.
     pub fn call_state(&self) -> &CallState {
         &self.call_state
     }
@@ -282,7 +282,7 @@ impl Task {
         }
     }
 
-    /// Returns the approximate size of the record in memory in bytes, with the description of the client.
+    /// Returns the approximate memory of the record in bytes, including the client identity.
     pub fn weight(&self) -> usize {
         let state = match &self.state {
             TaskState::InputRequired(input_requests) => tree_bytes(input_requests),
@@ -366,7 +366,7 @@ impl Task {
         Ok(())
     }
 
-    /// Extends the time to live.
+    /// Adds `span` to the time to live.
     pub fn extend(&mut self, span: Duration) {
         self.ttl = self.ttl.map(|ttl| ttl.saturating_add(span));
     }
@@ -381,7 +381,7 @@ impl Task {
     }
 }
 
-/// Returns the first text of a failed result.
+/// Returns the first text block of a failed result.
 fn first_text(result: &RawJson) -> String {
     let result: Value = result.decode().unwrap_or_default();
     let mut blocks = result["content"].as_array().into_iter().flatten();

@@ -10,41 +10,39 @@ use crate::{BoxFuture, Principal};
 ///
 /// Rules for implementations:
 ///
-/// - A record is opaque: write it with serde as JSON. Beside it a store needs only
-///   [`id`](Task::id), [`owner`](Task::owner), [`version`](Task::version),
-///   [`expires`](Task::expires) and [`has_ended`](Task::has_ended), in separate columns or keys.
+/// - A record is opaque: write it as JSON with serde. In addition, a store needs only [`id`](Task::id), [`owner`](Task::owner),
+///   [`version`](Task::version), [`expires`](Task::expires) and [`has_ended`](Task::has_ended), in separate columns or keys.
 /// - When a method completes without an error, its change is visible to every process that shares the store. A store with
 ///   replicas waits until all replicas have the change, or reads from the replica that it writes.
-/// - If a future is dropped, its change may or may not have been made. Callers read the record again.
+/// - If the future of a method is dropped, the change may or may not have been made. Callers read the record again.
 /// - A store reads no clock. Expired records may be visible until [`sweep`](Self::sweep) or
 ///   [`create`](Self::create) removes them; callers check [`Task::is_expired`].
-/// - A store has limits and rejects records beyond them with [`TaskStoreError::Full`]. It never
-///   removes records that are not expired to make room.
+/// - A store has limits. It rejects a record that exceeds a limit with [`TaskStoreError::Full`]. It never removes a record that
+///   is not expired to make room for another record.
 ///
 /// With the feature `testing`, `task::contract::check` tests these rules.
 pub trait TaskStore: Send + Sync + 'static {
-    /// Stores a new task. Its [`created`](Task::created) time is the current time, so expired
-    /// records may be removed.
+    /// Stores a new task. The [`created`](Task::created) time of the task is the current time. The store may remove records that
+    /// are expired at this time.
     ///
     /// # Errors
-    /// [`Conflict`](TaskStoreError::Conflict) if the id exists, for any owner;
+    /// [`Conflict`](TaskStoreError::Conflict) if a task with this id exists, even for another owner;
     /// [`Full`](TaskStoreError::Full) beyond a limit; [`Unavailable`](TaskStoreError::Unavailable).
     fn create(&self, task: Task) -> BoxFuture<'_, Result<(), TaskStoreError>>;
 
-    /// Returns the task with this id, of any owner.
+    /// Returns the task with this id. The owner of the task does not matter.
     ///
     /// # Errors
     /// [`Unavailable`](TaskStoreError::Unavailable).
     fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Task>, TaskStoreError>>;
 
-    /// Replaces the stored record of a task (compare and set). The stored record must exist, must
-    /// have the version of `task`, and must not have ended. It is then replaced by `task` with the
-    /// [next version](Task::next_version). Returns the new record.
+    /// Replaces the stored record of a task (compare and set). The stored record must exist, must have the version of `task`, and
+    /// must not have ended. If these conditions are met, stores `task` with the [next version](Task::next_version) and returns
+    /// the new record.
     ///
     /// # Errors
-    /// [`Conflict`](TaskStoreError::Conflict) if the stored record does not meet these conditions;
-    /// nothing is changed. [`Full`](TaskStoreError::Full) if the record exceeds a limit;
-    /// [`Unavailable`](TaskStoreError::Unavailable).
+    /// [`Conflict`](TaskStoreError::Conflict) if a condition is not met; the store then changes nothing.
+    /// [`Full`](TaskStoreError::Full) if the record exceeds a limit; [`Unavailable`](TaskStoreError::Unavailable).
     fn put(&self, task: Task) -> BoxFuture<'_, Result<Task, TaskStoreError>>;
 
     /// Returns at most `limit` tasks of this owner in ascending order of their ids (as bytes), starting with the first id greater
@@ -82,8 +80,8 @@ pub trait TaskStore: Send + Sync + 'static {
     /// [`Unavailable`](TaskStoreError::Unavailable).
     fn sweep(&self, now: Timestamp) -> BoxFuture<'_, Result<usize, TaskStoreError>>;
 
-    /// Returns whether several processes use the store at the same time. Servers then renew a [lease](Task::lease) for each task that they run, and
-    /// recover the tasks of other processes whose lease has ended. Default: no.
+    /// Returns whether several processes use the store at the same time. Servers then renew a [lease](Task::lease) for each task
+    /// that they run, and recover the tasks of other processes whose lease has ended. Default: `false`.
     fn is_shared(&self) -> bool {
         false
     }
@@ -138,7 +136,7 @@ impl<S: TaskStore + ?Sized> TaskStore for Arc<S> {
 pub enum TaskStoreError {
     /// A limit is reached.
     Full {
-        /// The limit as text: "1000 tasks of one owner".
+        /// A description of the limit, for example "1000 tasks of one owner".
         limit: String,
     },
     /// The stored record differs from the expected record.

@@ -1,4 +1,4 @@
-//! The task record and the store in memory.
+//! Tests of the task record and of the store in memory.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ fn at(seconds: u64) -> Timestamp {
     START.after(Duration::from_secs(seconds))
 }
 
-/// Returns the output of a future that is ready.
+/// Returns the output of a future that must be ready at the first poll.
 fn now<T>(future: impl Future<Output = T>) -> T {
     let mut cx = Context::from_waker(Waker::noop());
     match pin!(future).poll(&mut cx) {
@@ -98,7 +98,7 @@ fn an_ended_task_does_not_change() {
 }
 
 #[test]
-fn a_record_survives_serialization() {
+fn a_task_record_is_the_same_after_writing_and_reading() {
     let mut task = Task::new(
         "t",
         Some(Principal::new("ann")),
@@ -159,7 +159,7 @@ fn a_failed_result_is_a_failure_of_core_tasks_only() {
 }
 
 #[test]
-fn both_forms_report_the_same_data() {
+fn core_tasks_and_extension_tasks_report_the_same_data() {
     let mut task = task("t");
     assert_eq!(
         serde_json::to_value(task.to_core()).unwrap(),

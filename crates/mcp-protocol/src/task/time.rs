@@ -58,8 +58,8 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// Returns year, month and day of a day counted from the start of 1970. The calculation starts years
-/// in March, so that a leap day is the last day of a year.
+/// Returns year, month and day of a day counted from the start of 1970. In the calculation, years begin in March, so that a leap
+/// day is the last day of a year.
 fn date(day: u64) -> (u64, u64, u64) {
     // Days from March of the year 0 to January 1970.
     let day = day + 719_468;
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_neither_overflow_nor_turn_negative() {
+    fn timestamp_arithmetic_neither_overflows_nor_gets_negative() {
         let (early, late) = (Timestamp::from_millis(1_000), Timestamp::from_millis(3_500));
         assert_eq!(late.since(early), Duration::from_millis(2_500));
         assert_eq!(early.since(late), Duration::ZERO);

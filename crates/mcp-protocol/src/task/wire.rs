@@ -1,4 +1,4 @@
-//! The wire forms of tasks.
+//! The formats of tasks in messages.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 use super::{Task, TaskOutcome, TaskState};
 
 impl Task {
-    /// Returns the status in this form. A result with `isError` is a failure of a core task, but not of
-    /// an extension task, where only protocol errors are failures.
+    /// Returns the status of the task in this message format. If the result has `isError`, a core task has failed, but an
+    /// extension task is complete: an extension task fails only with a protocol error.
     ///
     /// Specification: tasks, task execution errors, of both revisions.
     pub fn status(&self, form: TaskForm) -> TaskStatus {
@@ -27,7 +27,7 @@ impl Task {
         }
     }
 
-    /// Returns the core task (2025-11-25).
+    /// Returns the task as a core task (2025-11-25).
     pub fn to_core(&self) -> mcp_types::Task {
         let status = self.status(TaskForm::Core);
         let [created, updated] = [self.created(), self.updated()].map(|at| at.to_string());
@@ -38,14 +38,13 @@ impl Task {
         task
     }
 
-    /// Returns the JSON text of the extension task (2026-07-28), with its result, error or input
-    /// requests.
+    /// Returns the task as JSON text of the tasks extension (2026-07-28), with its result, error or input requests.
     pub fn to_detailed(&self) -> String {
         self.extension(None, true)
     }
 
-    /// Returns the JSON text, on one line, of the result that reports the creation of an extension task. It replaces the result
-    /// of the call.
+    /// Returns the result that tells the client that an extension task was created, as JSON text on one line. It is sent instead
+    /// of the result of the call.
     pub fn to_created(&self) -> String {
         self.extension(Some("task"), false)
     }
@@ -83,7 +82,7 @@ impl Task {
     }
 }
 
-/// The wire form of tasks.
+/// The format of tasks in messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "the protocol has two forms")]
 pub enum TaskForm {
@@ -115,7 +114,7 @@ struct Flat<'a> {
     error: Option<&'a ErrorObject>,
 }
 
-/// Returns whole milliseconds; at least one, because both forms require positive numbers.
+/// Returns the number of whole milliseconds, but at least one, because both formats require positive numbers.
 fn millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX).max(1)
 }

@@ -24,7 +24,7 @@ fn limit(field: &Value, accepted: &Value, refused: &Value, reason: &str) {
 }
 
 #[test]
-fn numbers_are_within_their_limits() {
+fn numbers_of_a_form_outside_of_their_limits_are_rejected() {
     let field = json!({ "type": "number", "minimum": 1, "maximum": 2.5 });
     limit(&field, &json!(1), &json!(0.5), "0.5 is below the minimum 1");
     limit(&field, &json!(2.5), &json!(3), "3 is above the maximum 2.5");
@@ -38,7 +38,7 @@ fn numbers_are_within_their_limits() {
 }
 
 #[test]
-fn texts_and_choices_are_within_their_limits() {
+fn texts_and_choices_of_a_form_outside_of_their_limits_are_rejected() {
     let field = json!({ "type": "string", "minLength": 2, "maxLength": 3 });
     let reason = "1 characters, at least 2 expected";
     limit(&field, &json!("\u{e4}\u{e4}"), &json!("\u{e4}"), reason);

@@ -116,7 +116,7 @@ fn calls_beyond_the_limit_fail_locally_and_name_the_limit() {
 }
 
 #[test]
-fn the_end_is_reported_once_and_fails_all_calls_with_its_reason() {
+fn only_the_first_reason_for_the_end_is_reported_and_it_fails_all_calls() {
     let mut pair = Pair::new(MuxLimits::default());
     pair.call(1, "wait");
     pair.deliver_to_far();
@@ -143,7 +143,7 @@ fn the_end_is_reported_once_and_fails_all_calls_with_its_reason() {
 }
 
 #[test]
-fn no_frame_ever_holds_a_newline() {
+fn no_written_frame_contains_a_line_break() {
     let pair = Pair::new(MuxLimits::default());
     let params = b"{\n  \"text\": \"a\\nb\"\r\n}";
     pair.near

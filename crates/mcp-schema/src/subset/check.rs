@@ -7,9 +7,9 @@ use serde_json::{Map, Number, Value};
 use super::{Id, Node, Range, Type};
 use crate::{Violation, words};
 
-/// Maximum number of schemas applied to one value.
+/// Maximum number of times that a schema is applied while one value is checked.
 const STEPS: u64 = 10_000_000;
-/// Maximum depth of nested schemas.
+/// Maximum number of schemas that apply each other in a chain.
 const DEPTH: u32 = 1_024;
 
 /// Returns the first violations, at most `max`.
@@ -37,9 +37,10 @@ struct Run<'a> {
 }
 
 enum Fail {
-    /// The value has these violations, at least one.
+    /// The value has these violations. The list has at least one violation.
     Violations(Vec<Violation>),
-    /// The step limit was reached. This is a separate variant, because an undecided alternative must not count as a mismatch.
+    /// The step limit was reached. It has a separate variant because an alternative that was not checked to its end must not be
+    /// treated as a mismatch.
     Budget,
 }
 
@@ -68,7 +69,7 @@ impl ViolationList {
     /// Adds the violations of a member.
     ///
     /// # Errors
-    /// The check ends: there are enough violations, or a limit was reached.
+    /// The check must end, because there are enough violations or a limit was reached.
     fn add(&mut self, checked: Result<(), Fail>) -> Result<(), Fail> {
         match checked {
             Ok(()) => return Ok(()),
@@ -82,7 +83,7 @@ impl ViolationList {
         }
     }
 
-    /// Returns all violations that were added.
+    /// Returns all added violations as an error, if there are any.
     fn end(&mut self) -> Result<(), Fail> {
         let violations = std::mem::take(&mut self.violations);
         match violations.is_empty() {
@@ -175,7 +176,7 @@ impl Run<'_> {
         }
     }
 
-    /// Counts the alternatives that match, up to `enough`.
+    /// Counts the alternatives that match the value. Stops when `enough` alternatives match.
     ///
     /// # Errors
     /// No alternative matches.

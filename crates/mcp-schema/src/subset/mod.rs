@@ -1,4 +1,4 @@
-//! The built-in engine: a subset of JSON Schema that covers most tools. Other keywords are an error.
+//! The built-in engine. It supports a subset of JSON Schema that covers most tools. A keyword outside of the subset is an error.
 
 mod check;
 
@@ -11,10 +11,10 @@ use super::graph::{Graph, target};
 use super::words::clip;
 use super::{Origin, SchemaError, Violation};
 
-/// A schema in [`Engine::nodes`].
+/// The index of a schema in [`Engine::nodes`].
 type Id = usize;
 
-/// A compiled schema; the root comes first.
+/// A compiled schema. The root is the first node.
 pub(super) struct Engine {
     nodes: Vec<Node>,
 }
@@ -155,7 +155,7 @@ impl<'a> Compiler<'a> {
             .try_for_each(|(keyword, value)| self.keyword(node, keyword, value))
     }
 
-    /// Compiles one keyword. One flat table is easier to compare with the specification.
+    /// Compiles one keyword. The function is one flat table, so that it is easy to compare with the specification.
     fn keyword(&mut self, node: &mut Node, keyword: &str, value: &'a Value) -> Compiled<()> {
         match keyword {
             "type" => node.types = types(value)?,

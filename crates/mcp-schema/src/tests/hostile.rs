@@ -1,4 +1,4 @@
-//! Hostile schemas and values.
+//! Tests with hostile schemas and values.
 use serde_json::{Value, json};
 
 use super::{Origin, compile, fits, refusal};
@@ -38,7 +38,7 @@ fn a_schema_whose_cost_doubles_with_each_level_refuses_deep_values() {
 }
 
 #[test]
-fn a_recursive_enumeration_of_a_program_is_cheap() {
+fn a_derived_schema_of_a_recursive_enum_accepts_deep_values() {
     // The schema that schemars derives for `enum Expr { Neg(Box<Expr>), Add(Vec<Expr>), … }`.
     let expr = json!({"$ref": "#/$defs/expr"});
     let variants: Vec<Value> = (0..30)
@@ -58,7 +58,7 @@ fn a_recursive_enumeration_of_a_program_is_cheap() {
 }
 
 #[test]
-fn a_large_value_is_fine_with_a_plain_schema() {
+fn a_large_value_is_accepted_by_a_simple_schema() {
     let schema = json!({"type": "array", "items": {
         "type": "object",
         "properties": {"id": {"type": "integer"}, "name": {"type": "string"}},

@@ -9,14 +9,15 @@ use serde_json::Value;
 use crate::error::HandlerError;
 use crate::schema::{input, validate, without_nulls};
 
-/// Maximum number of digits of an integer that is written with a fraction or an exponent; 128 bits have 39.
+/// Maximum number of digits of an integer that is written with a fraction or an exponent. A 128-bit integer has at most 39
+/// digits.
 const MAX_DIGITS: usize = 40;
 
 /// Decodes arguments. A number without a fractional part, such as `2.0`, is an integer (JSON Schema, section 4.2.3). A `null`
 /// that the type does not accept counts as an absent member.
 ///
 /// # Errors
-/// The arguments do not fit. A `null` for a required member is reported as such.
+/// The arguments do not match the type `T`. If a required member is `null`, the error says so.
 pub(crate) fn decode_arguments<T: DeserializeOwned + JsonSchema>(
     text: &str,
 ) -> Result<T, DecodeError> {
@@ -26,8 +27,8 @@ pub(crate) fn decode_arguments<T: DeserializeOwned + JsonSchema>(
     })
 }
 
-/// Returns the error for arguments that cannot be decoded. The error names the violation of the type's schema or, if there is no violation,
-/// has the message of the decoder.
+/// Returns the error for arguments that cannot be decoded. The error names the violation of the type's schema. If the arguments
+/// do not violate the schema, the error has the decoder's message.
 #[cold]
 pub(super) fn arguments_error<T: JsonSchema>(text: &str, error: &DecodeError) -> HandlerError {
     let repaired = repaired(text, input::<T>);
@@ -43,7 +44,7 @@ pub(super) fn arguments_error<T: JsonSchema>(text: &str, error: &DecodeError) ->
     }
 }
 
-/// Returns the text with all integers in integer notation, and without optional members that are `null`. Returns `None` if
+/// Returns the JSON `text` with all integers in integer notation, and without optional members that are `null`. Returns `None` if
 /// nothing has changed.
 #[cold]
 fn repaired(
@@ -60,8 +61,8 @@ fn repaired(
     without().or(integers)
 }
 
-/// Returns the JSON text with all integers in integer notation: without a fraction and without an exponent; `None` if nothing has
-/// changed.
+/// Returns the JSON text with all integers in integer notation, which has no fraction and no exponent. Returns `None` if nothing
+/// has changed.
 fn with_integers(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let (mut out, mut copied) = (String::new(), 0);
@@ -99,7 +100,8 @@ fn end_of_string(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Returns the digits of a JSON number with a fraction or an exponent, or of `-0`, if it is an integer.
+/// Returns the digits of the integer that a JSON `number` denotes, if the number has a fraction or an exponent or is `-0`.
+/// Returns `None` for any other number.
 pub(super) fn integer(number: &str) -> Option<String> {
     if number.bytes().skip(1).all(|byte| byte.is_ascii_digit()) && number != "-0" {
         return None;
@@ -179,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn flattened_members_are_arguments_like_others() {
+    fn null_for_an_optional_flattened_member_counts_as_absent() {
         #[derive(Debug, Deserialize, JsonSchema)]
         struct Flat {
             #[serde(flatten)]
@@ -190,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn null_as_the_value_of_an_entry_is_not_dropped() {
+    fn a_map_entry_with_the_value_null_is_not_dropped() {
         #[derive(Debug, Deserialize, JsonSchema)]
         struct Map {
             #[allow(dead_code, reason = "it is only decoded")]

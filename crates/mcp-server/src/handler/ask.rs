@@ -68,7 +68,8 @@ pub enum Elicitation<T> {
 }
 
 impl<T> Elicitation<T> {
-    /// Returns the content of a submitted form, or the URL that the user agreed to open.
+    /// Returns the content of a submitted form, or the URL that the user agreed to open. Returns `None` if the user declined or
+    /// cancelled.
     pub fn accepted(self) -> Option<T> {
         match self {
             Self::Accepted(answer) => Some(answer),
@@ -77,7 +78,7 @@ impl<T> Elicitation<T> {
     }
 }
 
-/// Returns the doc comment of `T`, or its name.
+/// Returns the message of the form: the doc comment of `T`, or the name of `T` if it has no doc comment.
 fn message_of<T: JsonSchema>() -> String {
     let schema = schemars::schema_for!(T);
     match schema.get("description").and_then(|text| text.as_str()) {

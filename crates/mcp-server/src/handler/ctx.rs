@@ -108,18 +108,18 @@ impl Ctx {
         !self.request.exchange().is_running()
     }
 
-    /// Returns a context of the same request, whose input requests have this name. On the
-    /// stateless revision, input requests and responses are matched by name. By default the name is
-    /// derived from the text of the input request, which must then be the same in each round trip.
+    /// Returns a context for the same request. Input requests that are sent through this context have the name `name`. On the
+    /// stateless revision, input requests and responses are matched by name. By default the name is derived from the text of the
+    /// input request, which must then be the same in each round trip.
     #[must_use]
     pub fn named(&self, name: &str) -> Self {
         self.with_request(self.request.named(name))
     }
 
-    /// Returns a context of the same request. Its elicitation and sampling requests run as tasks of the client (2025-11-25): the
-    /// client accepts such a request at once, and the server polls for the response. Use it for requests that may take the user a
-    /// long time. `ttl` is how long the client should keep its task; `None` leaves that to the client. If the client does not
-    /// support tasks, requests are sent as usual.
+    /// Returns a context of the same request. Elicitation and sampling requests that are sent through this context run as tasks
+    /// of the client (2025-11-25). The client accepts each request at once, and the server polls for the response. Use this
+    /// context for requests that may take the user a long time. `ttl` is how long the client should keep its task; `None` leaves
+    /// that to the client. If the client does not support tasks, requests are sent as usual.
     #[must_use]
     pub fn as_task(&self, ttl: impl Into<Option<Duration>>) -> Self {
         self.with_request(self.request.as_task(ttl.into()))
@@ -171,8 +171,8 @@ impl Ctx {
     /// requests before `detach` are sent while the client waits for the response. Later input requests are sent when the client
     /// polls the task.
     ///
-    /// For [detachable](crate::Tool::detachable) tools. Does nothing if the call is a task already
-    /// or cannot become one: in session-based revisions, and for clients without support for tasks.
+    /// For [detachable](crate::Tool::detachable) tools. Does nothing if the call already is a task. Also does nothing in
+    /// session-based revisions and for clients that do not support tasks.
     ///
     /// # Errors
     /// The task cannot be created, because a limit was reached or the store failed. The call is then not a task. A handler that
@@ -192,8 +192,8 @@ impl Ctx {
             .is_some_and(|pending| pending.set_status(message))
     }
 
-    /// Returns the name and version that the client sent; `None` if it sent no description. Do not trust them: they are not
-    /// verified.
+    /// Returns the name and version that the client sent. Returns `None` if it sent none. They are not verified, so do not trust
+    /// them.
     pub fn client(&self) -> Option<&Implementation> {
         self.request.session().client()
     }
@@ -213,9 +213,8 @@ impl Ctx {
         self.request.session().revision()
     }
 
-    /// Returns the value of type `T` that belongs to the client's session, and creates it with `init`
-    /// on the first call. Different types are different values. A value that changes needs interior
-    /// mutability, for example a `Mutex`.
+    /// Returns the value of type `T` that belongs to the client's session, and creates it with `init` on the first call. A
+    /// session holds one value of each type. A value that changes needs interior mutability, for example a `Mutex`.
     ///
     /// The value is dropped with the session. The stateless revision has no sessions, so the value belongs to the request. Store
     /// data of a user under the [user](Principal::user) of the [principal](Self::principal).
@@ -237,10 +236,9 @@ impl Ctx {
         self.request.session().value(init)
     }
 
-    /// Notifies the clients of the server that one of its lists or resources changed, for example
-    /// the resources of a data source. `add` and `remove` of
-    /// [`Server::tools`](crate::Server::tools), `prompts` and `resources` already notify. If only one
-    /// user can see the change, restrict it with [`Change::only_for`].
+    /// Notifies the server's clients of a changed list or resource, for example after the resources of a data source changed.
+    /// `add` and `remove` of [`Server::tools`](crate::Server::tools), `prompts` and `resources` already notify. If only one user
+    /// can see the change, restrict it with [`Change::only_for`].
     pub fn changed(&self, change: Change) {
         if let Some(server) = self.server.upgrade() {
             server.changed(change);
@@ -255,8 +253,8 @@ impl Ctx {
     /// Sends a request of a custom method to the client, on the stream of this request.
     ///
     /// # Errors
-    /// The client rejects the request, the result does not match its type, or the client has disconnected. The stateless revision
-    /// has no requests to the client.
+    /// The client rejects the request, the result does not match its type, or the client has disconnected. On the stateless
+    /// revision the method always fails, because a server cannot send requests there.
     ///
     /// # Cancel safety
     /// Dropping the future cancels the request.
@@ -273,7 +271,7 @@ impl Ctx {
         self.request.send_notification::<N>(params)
     }
 
-    /// Returns the request context of `mcp-protocol`, for needs that `Ctx` does not cover.
+    /// Returns the request context of `mcp-protocol`, which offers functions that `Ctx` does not have.
     pub fn request(&self) -> &RequestContext {
         &self.request
     }

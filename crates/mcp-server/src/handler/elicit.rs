@@ -72,7 +72,9 @@ impl Ctx {
             }
             if let Some(pending) = stops {
                 pending.stop_blocking();
-                return Err(HandlerError::new("the user was not asked yet"));
+                return Err(HandlerError::new(
+                    "the user has not answered yet; return this error from the handler",
+                ));
             }
             if ended.as_mut().poll(&mut cx).is_ready() {
                 return Err(HandlerError::new("the request was cancelled"));
@@ -125,9 +127,9 @@ impl Ctx {
         })
     }
 
-    /// Creates an error for a call before which the user must visit URLs. Each item is a message and a URL. Return the error from
-    /// the handler. A client that supports URL elicitation asks the user to open the URLs and may call again. For other clients,
-    /// the error text contains the URLs, and the model reads this text.
+    /// Creates the error that asks the user to open URLs before the call can succeed. Each item of `urls` is a message and a URL.
+    /// Return the error from the handler. A client that supports URL elicitation asks the user to open the URLs and may call
+    /// again. For other clients, the error text contains the URLs, and the model reads this text.
     pub fn urls_required(
         &self,
         urls: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>,
@@ -221,8 +223,8 @@ impl Ctx {
     }
 }
 
-/// Checks the rules that neither the form nor the decoder of an answer checks, such as a pattern. Without the feature `validate`
-/// patterns are not checked.
+/// Checks the content of an answer against the rules of `T` that neither the form nor the decoder checks, such as a pattern.
+/// Without the feature `validate`, patterns are not checked.
 fn check_answer<T: JsonSchema>(content: &Value) -> Result<(), String> {
     let schema = schema::form::<T>().map_err(|error| error.to_string())?;
     match Validator::compile(&schema.schema, Origin::Own) {

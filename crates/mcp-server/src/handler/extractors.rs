@@ -53,8 +53,8 @@ impl<S, T: DeserializeOwned + JsonSchema + Send + 'static> FromCall<S> for Args<
     }
 }
 
-/// The type of a parameter that is an argument. All types that implement `JsonSchema` implement it. Other bounds require
-/// `Deserialize`, too.
+/// The type of a parameter that is an argument. Every type that implements `JsonSchema` implements this trait. Functions that use
+/// this trait require `Deserialize` separately.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument",
     label = "not an argument",

@@ -10,7 +10,8 @@ use serde_json::json;
 use super::output::Kind;
 use super::{Call, Erased};
 
-/// Returns the handler behind the middleware. The middleware receives a request with the members of `params` and `arguments`.
+/// Returns a handler that runs `run` inside the middleware. The middleware receives a request whose `params` have the member from
+/// `target` and `arguments`.
 pub(crate) fn layered<K: Kind>(
     middleware: Vec<SharedMiddleware>,
     run: Erased<K>,
@@ -44,7 +45,7 @@ pub(crate) fn layered<K: Kind>(
     })
 }
 
-/// Runs a blocking handler behind the middleware: on the runtime or, without a runtime, on a separate thread.
+/// Runs a blocking handler inside the middleware. Runs it on the tokio runtime or, without a runtime, on a separate thread.
 pub(crate) fn run_blocking(
     work: Box<dyn FnOnce() -> Outcome + Send>,
 ) -> BoxFuture<'static, Outcome> {
@@ -70,7 +71,7 @@ pub(crate) fn run_blocking(
     })
 }
 
-/// A channel for one outcome.
+/// A channel that carries one outcome.
 mod oneshot {
     use std::pin::Pin;
     use std::sync::{Arc, Mutex};

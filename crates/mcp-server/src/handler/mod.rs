@@ -63,7 +63,7 @@ pub(crate) fn erase<K: Kind, S: Send + Sync + 'static, M>(
     Arc::new(move |call, finish| handler.call(call, &state, blocking, finish))
 }
 
-/// Like [`erase`], for a handler whose arguments are text: of a prompt, or of a URI template.
+/// Like [`erase`], for a prompt or a URI template, whose arguments are text.
 pub(crate) fn erase_text<K: Kind, S: Send + Sync + 'static, M>(
     handler: impl Handler<K, S, M>,
     state: S,
@@ -77,23 +77,23 @@ fn describe<K: Kind, S, M, H: Handler<K, S, M>>(_: &H, spec: &mut Spec) {
     H::describe(spec);
 }
 
-/// Marks functions that return their result.
+/// A marker type for functions that return their result directly.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Returns;
 
-/// Marks functions that return a future of their result.
+/// A marker type for functions that return a future of their result.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Awaits;
 
-/// Returns whether asynchronous parameters are polled concurrently: on the stateless revision, their input
-/// requests then share one round trip.
+/// Returns whether asynchronous parameters are polled concurrently. This is the case on the stateless revision, so that their
+/// input requests share one round trip.
 fn together(call: &Call<'_>) -> bool {
     call.context.rules().stateless
 }
 
-/// Waits for the parameters, in sequence or concurrently, until a parameter ends the call.
+/// Waits for the parameters, in sequence or concurrently. Stops early if a parameter ends the call.
 macro_rules! gather {
     ($together:expr; $($param:ident)*) => {
         $(let mut $param = $param;)*
@@ -229,7 +229,7 @@ handlers!(A1 A2 A3 A4 A5 A6);
 handlers!(A1 A2 A3 A4 A5 A6 A7);
 handlers!(A1 A2 A3 A4 A5 A6 A7 A8);
 
-/// The call of a handler, as extractors receive it.
+/// The call for which an extractor creates a parameter.
 #[non_exhaustive]
 pub struct Call<'a> {
     /// The arguments as JSON text; an object for tools, prompts and resource templates.
@@ -237,7 +237,7 @@ pub struct Call<'a> {
     /// The context of the request.
     pub context: RequestContext,
     pub(crate) server: &'a dyn CallServer,
-    /// The reason why the arguments do not match their schema.
+    /// The reason why the arguments do not match their schema; `None` if they match.
     pub(crate) problem: Option<&'a str>,
 }
 

@@ -36,17 +36,17 @@ pub trait Finish<O>: sealed::Sealed + Send + 'static {
     fn finish(self, output: Result<O, HandlerError>) -> Outcome;
 }
 
-/// Marks handlers of tools.
+/// A marker type for handlers of tools.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ForTool;
 
-/// Marks handlers of prompts.
+/// A marker type for handlers of prompts.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ForPrompt;
 
-/// Marks handlers of resources.
+/// A marker type for handlers of resources.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ForResource;
@@ -108,7 +108,8 @@ impl FinishTool {
         checked.map_err(|violation| violation.to_string())
     }
 
-    /// Returns whether the revision requires an object although the schema allows other values.
+    /// Returns whether `content` must be wrapped in an object: the revision requires an object, and the output is not always an
+    /// object.
     fn wraps(&self, content: &Value) -> bool {
         let is_object = match &self.output {
             Some(check) => check.always_object,
@@ -169,8 +170,8 @@ impl FinishTool {
     }
 }
 
-/// Converts output that cannot be sent as structured content to text. The tool has run. Without its output, the model would call
-/// the tool again.
+/// Converts output to text if it cannot be sent as structured content. The text says that the tool ran, so that the model does
+/// not call the tool again.
 #[cold]
 fn convert_to_text(result: &mut CallToolResult, problem: &str) {
     let warning = ContentBlock::text(format!("the tool ran, but {problem}"));
@@ -240,7 +241,7 @@ impl Finish<ResourceBody> for FinishResource {
     }
 }
 
-/// Returns the outcome of a prompt or resource whose handler failed.
+/// Returns the outcome of a prompt or resource request whose handler failed.
 #[cold]
 fn failed(error: HandlerError, rules: &Rules) -> Outcome {
     match error.into_input_requests() {
@@ -263,7 +264,7 @@ pub(crate) fn not_found(uri: &str, rules: &Rules) -> ErrorObject {
     ErrorObject::new(code, "resource not found").with_data(serde_json::json!({ "uri": shown }))
 }
 
-/// Marks return types without parameters for inference.
+/// A marker type for return types that have no type parameter to infer.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Plain;

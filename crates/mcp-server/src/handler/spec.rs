@@ -1,4 +1,4 @@
-//! The part of a definition that the types of a handler determine.
+//! The part of a tool or prompt definition that follows from the types of its handler.
 
 use mcp_types::PromptArgument;
 use schemars::JsonSchema;
@@ -22,7 +22,7 @@ impl Spec {
         self.set_input(schema::input::<T>());
     }
 
-    /// Like [`input`](Self::input), and also tests the decoder of the type.
+    /// Like [`input`](Self::input). Additionally tests whether the decoder of the type enforces the schema.
     pub(crate) fn arguments<T: JsonSchema + DeserializeOwned>(&mut self) {
         self.set_input(schema::arguments::<T>());
     }

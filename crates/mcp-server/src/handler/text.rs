@@ -1,4 +1,4 @@
-//! Arguments of prompts and variables of URIs that are read from text.
+//! Conversion of text to typed arguments, for the arguments of prompts and the variables of URIs.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -24,7 +24,7 @@ enum Reading {
     Number,
 }
 
-/// An argument whose type is not text, or whose text is never empty.
+/// An argument whose text needs conversion, because its type is not text, or because an empty text means that it is absent.
 struct Argument {
     name: String,
     /// The way in which the text is read; `None` if it stays text.
@@ -32,8 +32,8 @@ struct Argument {
     is_required: bool,
 }
 
-/// Wraps a handler whose arguments are text, so that numbers and booleans are read from the text. The schema of the argument
-/// type, not the name of the type, decides which arguments are read in this way.
+/// Returns a handler that converts text arguments to numbers and booleans before it calls `run`. The schema of the argument type,
+/// not the name of the type, decides which arguments are converted.
 pub(super) fn reading<K: Kind>(spec: &Spec, run: Erased<K>) -> Erased<K> {
     let arguments: Vec<Argument> = match &spec.input {
         Some(input) => arguments(&input.schema).collect(),
@@ -50,7 +50,7 @@ pub(super) fn reading<K: Kind>(spec: &Spec, run: Erased<K>) -> Erased<K> {
     )
 }
 
-/// Returns the arguments that are read in a special way: numbers and booleans, and optional text that is never empty.
+/// Returns the arguments whose text needs conversion: numbers and booleans, and optional text that is never empty.
 fn arguments(schema: &JsonObject) -> impl Iterator<Item = Argument> {
     let required = crate::schema::strings(schema.get("required"));
     let properties = schema.get("properties").and_then(Value::as_object);
@@ -116,7 +116,7 @@ fn read(text: &str, arguments: &[Argument]) -> Result<String, String> {
 }
 
 impl Reading {
-    /// Returns the JSON value of the text.
+    /// Returns the JSON value that `text` denotes.
     fn literal(self, text: &str) -> Option<String> {
         match self {
             Self::Boolean => text.parse::<bool>().ok().map(|value| value.to_string()),

@@ -73,7 +73,7 @@ pub(crate) fn checked<K: Kind>(
     })
 }
 
-/// Runs `next` if `reply` is a success. Otherwise returns the error of `reply`.
+/// Runs `next` if `reply` is a success. If `reply` is an error, returns this error and does not run `next`.
 pub(crate) fn and_then(reply: Reply, next: impl FnOnce() -> Reply + Send + 'static) -> Reply {
     match reply {
         Reply::Ready(Ok(_)) => next(),

@@ -38,7 +38,7 @@ impl<S> FromCall<S> for CompletionRequest {
     }
 }
 
-/// Marks handlers that complete arguments.
+/// A marker type for handlers that complete arguments.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ForCompletion;
@@ -71,8 +71,7 @@ impl<T: Into<Completions>> IntoOutput<ForCompletion, Plain> for T {
     }
 }
 
-/// Suggestions of a completer, best first. The client receives at most 100 of them, and their total
-/// number.
+/// Suggestions of a completer, best first. The client receives the first 100 suggestions and the total number.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Completions {
@@ -153,7 +152,7 @@ impl<S: Send + Sync + 'static> Completers<S> {
             .collect()
     }
 
-    /// Binds the completers to `state`, so that a server with another state type can use them.
+    /// Binds the completers to `state`. A server with another state type can then use the completers.
     pub(crate) fn with_state<T>(self, state: &S) -> Completers<T>
     where
         S: Clone,
@@ -167,7 +166,8 @@ impl<S: Send + Sync + 'static> Completers<S> {
     }
 }
 
-/// Returns the case-insensitive matches: first the values that start with the text, then the values that contain it.
+/// Returns the values that match `text`, without regard to case: first the values that start with the text, then the values that
+/// contain it.
 fn rank(values: &[String], typed: &str) -> Vec<String> {
     let typed = typed.to_lowercase();
     let mut found: Vec<(bool, &String)> = values
@@ -189,7 +189,7 @@ mod tests {
 
     // proves: COMP-012, M-COMP-007
     #[test]
-    fn prefixes_come_before_other_matches() {
+    fn values_that_start_with_the_text_come_before_other_matches() {
         let values = ["plain python", "Python", "rust"].map(str::to_owned);
         assert_eq!(rank(&values, "py"), ["Python", "plain python"]);
         assert_eq!(rank(&values, "").len(), 3);
@@ -198,7 +198,7 @@ mod tests {
 
     // proves: COMP-005, COMP-006, COMP-007, M-COMP-004
     #[test]
-    fn at_most_a_hundred_values_are_sent() {
+    fn at_most_a_hundred_suggestions_are_sent() {
         let many: Vec<String> = (0..500).map(|n| n.to_string()).collect();
         let completion = Completion::from(Completions::from(many));
         assert_eq!(completion.values.len(), 100);

@@ -2,7 +2,7 @@
 //!
 //! A cursor holds the sequence number of the item after which the next page starts. Its authentication code covers the list and
 //! the principal. A client therefore cannot invent a cursor, use it on another list, or use the cursor of another principal. The
-//! server stores nothing. A cursor is valid as long as the server has the [`StateKeys`] under which it was made.
+//! server stores nothing. A cursor is valid as long as the server has the [`StateKeys`] with which the cursor was created.
 
 use data_encoding::BASE64URL_NOPAD;
 use mcp_jsonrpc::ErrorObject;
@@ -12,7 +12,7 @@ use crate::round_trip::StateKeys;
 
 /// Maximum length of an accepted cursor, in bytes.
 const MAX_CURSOR: usize = 128;
-/// Maximum length of an accepted cursor with the position of a data source, in bytes.
+/// Maximum length of an accepted cursor that contains a data source's position or an item id, in bytes.
 const MAX_TEXT_CURSOR: usize = 2_048;
 
 /// The cursors of one list for one principal.
@@ -51,7 +51,7 @@ impl<'a> Cursors<'a> {
         sequence.ok_or_else(invalid)
     }
 
-    /// Returns the cursor with a position of a data source, or the id of an item.
+    /// Returns the cursor that contains `position`: a position from a data source, or the id of an item.
     pub(crate) fn encode_text(self, position: &str) -> String {
         let position = position.as_bytes();
         self.sign(BASE64URL_NOPAD.encode(position), position)
@@ -76,7 +76,7 @@ impl<'a> Cursors<'a> {
         self.with_parts(position, |parts| self.keys.has_signed(parts, code))
     }
 
-    /// Calls a function with the data that the authentication code covers.
+    /// Calls `sign` with the data that the authentication code covers, and returns the result of `sign`.
     fn with_parts<T>(self, position: &[u8], sign: impl FnOnce(&[&[u8]]) -> T) -> T {
         let has_principal = [u8::from(self.principal.is_some())];
         let principal = self.principal.map(Principal::as_str).unwrap_or_default();

@@ -102,7 +102,7 @@ macro_rules! completion_setters {
 }
 pub(crate) use completion_setters;
 
-/// Adds the properties that the types of `handler` determine to `spec`. The compiler infers `M` from the handler.
+/// Adds the parts of the definition that follow from the types of `handler` to `spec`. The compiler infers `M` from the handler.
 pub(crate) fn describe<K: Kind, S, M, H: Handler<K, S, M>>(_: &H, spec: &mut Spec) {
     H::describe(spec);
 }
@@ -110,7 +110,7 @@ pub(crate) fn describe<K: Kind, S, M, H: Handler<K, S, M>>(_: &H, spec: &mut Spe
 /// Checks icons by the rules of the specification.
 ///
 /// # Errors
-/// The text names the icon and what to change.
+/// An icon violates a rule. The text names the icon and what to change.
 pub(crate) fn check_icons<'a>(icons: impl IntoIterator<Item = &'a Icon>) -> Result<(), String> {
     for icon in icons {
         let src = quote(&icon.src, 64);

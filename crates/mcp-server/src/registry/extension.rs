@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_capability_is_declared_by_its_member() {
+    fn a_capability_is_declared_if_the_capabilities_have_its_member() {
         let names = [
             "tools",
             "prompts",

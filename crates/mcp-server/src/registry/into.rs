@@ -1,4 +1,4 @@
-//! Traits of the values that can be registered: one item or several.
+//! Traits for values that can be registered: a single item or several items.
 
 use crate::{Prompt, Resource, Tool};
 

@@ -13,7 +13,7 @@ use crate::registry::cursor::Cursors;
 use crate::round_trip::StateKeys;
 use crate::{Extraction, FromCall, HandlerError};
 
-/// The name of the list in the authentication code of cursors.
+/// The name of this list in the authentication code of its cursors.
 const LIST: &str = "listed resources";
 
 /// One page of resources from a data source.
@@ -62,7 +62,7 @@ impl<S> FromCall<S> for Cursor {
     }
 }
 
-/// Marks handlers that list resources.
+/// A marker type for handlers that list resources.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ForResourceList;
@@ -82,13 +82,13 @@ impl<T: Into<ResourcePage>> IntoOutput<ForResourceList, Plain> for T {
     }
 }
 
-/// The last step of a list of resources.
+/// The last step of a request for the list of resources.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct FinishResourceList {
-    /// The registered resources; empty after the first page.
+    /// The registered resources that begin the first page; empty for all later pages.
     registered: Vec<Resource>,
-    /// The prefix, if the data source belongs to a mounted server.
+    /// The prefix of the mounted server that the data source belongs to; `None` if the server is not mounted.
     pub(crate) prefix: Option<String>,
     principal: Option<Principal>,
     keys: Arc<StateKeys>,

@@ -16,7 +16,7 @@ use crate::{HandlerError, RegistrationError};
 /// Maximum length of the name of a method, in bytes.
 const MAX_NAME: usize = 128;
 
-/// Marks handlers of [custom methods](crate::ServerBuilder::method).
+/// A marker type for handlers of [custom methods](crate::ServerBuilder::method).
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ForMethod;
@@ -39,7 +39,7 @@ impl Finish<Payload> for FinishMethod {
     }
 }
 
-/// The result is the JSON of the value, which must be an object.
+/// The result is the value as JSON. The value must be an object.
 impl<T: Serialize + Send + Sync + 'static> IntoOutput<ForMethod, Plain> for Json<T> {
     fn into_output(self) -> Result<Payload, HandlerError> {
         Ok(Payload::of(self.0))
@@ -59,7 +59,7 @@ impl IntoOutput<ForMethod, Plain> for Value {
     }
 }
 
-/// Marks handlers of [custom notifications](crate::ServerBuilder::on_notification).
+/// A marker type for handlers of [custom notifications](crate::ServerBuilder::on_notification).
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ForNotification;
@@ -111,7 +111,7 @@ impl<K: Kind> MethodEntry<K> {
     /// Checks whether the client may use the method.
     ///
     /// # Errors
-    /// The revision does not have the extension of the method, or the client does not declare it.
+    /// The extension that defines the method does not exist in the revision, or the client does not declare the extension.
     pub(crate) fn admit(&self, context: &RequestContext) -> Result<(), ErrorObject> {
         let Some(owner) = &self.owner else {
             return Ok(());
@@ -135,7 +135,7 @@ impl<K: Kind> MethodEntry<K> {
     }
 }
 
-/// Returns the error for a request that does not declare a client extension.
+/// Returns the error for a request that needs the client extension `identifier` but does not declare it.
 pub(crate) fn missing_extension(identifier: &str) -> ErrorObject {
     let missing = json!({ "requiredCapabilities": { "extensions": { identifier: {} } } });
     let message = format!("the request does not declare the client extension {identifier:?}");

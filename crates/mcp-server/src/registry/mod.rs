@@ -1,7 +1,7 @@
 //! Lists of registered items, which may change while the server runs.
 //!
-//! Readers use a snapshot; a change creates a new snapshot. The text of each page is written once per snapshot and revision, and
-//! then sent without copying.
+//! Readers use an immutable snapshot of the list. A change of the list creates a new snapshot. The text of each page is created
+//! once per snapshot and revision, and then sent without copying.
 
 pub(crate) mod access;
 pub(crate) mod completion;
@@ -31,9 +31,9 @@ use crate::round_trip::StateKeys;
 
 /// A registered item.
 pub(crate) trait Entry: Send + Sync + 'static {
-    /// The kind of item, for errors.
+    /// The kind of item, for example `tool`, for error messages.
     const WHAT: &'static str;
-    /// The member of the list result.
+    /// The name of the member of the list result that holds the items, for example `tools`.
     const MEMBER: &'static str;
     /// The definition that clients receive.
     type Definition: Serialize;
@@ -56,7 +56,7 @@ pub(crate) struct Registry<E> {
 /// An immutable version of a registry.
 pub(crate) struct Snapshot<E> {
     items: Vec<(u64, Arc<E>)>,
-    /// The items, sorted by the length of the key, then by the key. Most comparisons of a search then compare only two numbers.
+    /// The items, sorted by the length of the key, then by the key. A search therefore usually compares only lengths.
     sorted: Vec<Arc<E>>,
     next: u64,
     is_uniform: bool,
@@ -68,8 +68,8 @@ pub(crate) struct Snapshot<E> {
 struct Page {
     after: u64,
     text: SharedText,
-    /// The items and, if another page follows, the sequence number of the last item. The cursor is not part of the text, because
-    /// it is different for each principal.
+    /// The JSON of the items and, if another page follows, the sequence number of the last item. The cursor is not part of this
+    /// text, because each principal receives a different cursor.
     next: Option<(String, u64)>,
 }
 
@@ -117,7 +117,8 @@ impl<E: Entry> Snapshot<E> {
             .filter(|entry| is_visible(&***entry, session))
     }
 
-    /// Returns the item with this key if its parameters are echoed in HTTP headers, whether or not the item is visible.
+    /// Returns the item with this key if parameters of the item are echoed in HTTP headers. Also returns items that are not
+    /// visible.
     pub(crate) fn header_params(&self, key: &str) -> Option<&E> {
         if !self.header_params {
             return None;
@@ -186,7 +187,8 @@ impl<E: Entry> Snapshot<E> {
         pages
     }
 
-    /// Writes the items after a sequence number. If another page follows, returns the sequence number of the last item.
+    /// Writes the items that come after the sequence number `after` to `out`. If another page follows, returns the sequence
+    /// number of the last item.
     fn write(
         &self,
         after: u64,
@@ -243,7 +245,7 @@ fn is_visible<E: Entry>(entry: &E, session: &Session) -> bool {
 }
 
 impl<E: Entry> Registry<E> {
-    /// Creates a registry. Items whose key is already taken are reported in `problems`.
+    /// Creates a registry. If several items have the same key, adds an error for each duplicate to `problems`.
     pub(crate) fn new(entries: Vec<E>, problems: &mut Vec<RegistrationError>) -> Self {
         let mut keys = HashSet::with_capacity(entries.len());
         let mut items = Vec::with_capacity(entries.len());
@@ -316,7 +318,7 @@ impl<E: Entry> Registry<E> {
     }
 }
 
-/// A change of a registry that cannot fail any more.
+/// A change of a registry that is fully checked and can no longer fail.
 pub(crate) struct PreparedChange<'a, E> {
     slot: RwLockWriteGuard<'a, Arc<Snapshot<E>>>,
     snapshot: Arc<Snapshot<E>>,

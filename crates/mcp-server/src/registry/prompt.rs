@@ -17,7 +17,7 @@ use crate::{RegistrationError, Spec};
 
 /// A prompt: its definition and the handler that creates its messages.
 ///
-/// Arguments are text. A field of the `Args<T>` type whose schema is a number or a boolean is read from its text.
+/// Arguments are text. If the schema of a field of `T` in `Args<T>` is a number or a boolean, the text is converted.
 pub struct Prompt<S = ()> {
     definition: mcp_types::Prompt,
     bind: Box<dyn FnOnce(S) -> Erased<ForPrompt> + Send>,

@@ -196,7 +196,7 @@ impl<S: Clone + Send + Sync + 'static> Resource<S> {
     }
 }
 
-/// Returns the normal form of a URI, if it differs from the URI.
+/// Returns the normal form of a URI, or `None` if the URI already is in normal form.
 fn other_form(uri: &str) -> Option<String> {
     canonical(uri).filter(|normal| normal != uri)
 }
@@ -209,7 +209,7 @@ impl ResourceEntry {
     }
 }
 
-/// Puts a handler behind its middleware, and both behind the access check.
+/// Returns a handler that first runs the access check, then the middleware, and then the handler `run`.
 fn with_layers(
     layers: Vec<SharedMiddleware>,
     run: Erased<ForResource>,
@@ -251,11 +251,11 @@ pub(crate) enum Registered {
 /// A registered resource.
 pub(crate) struct ResourceEntry {
     pub(crate) definition: mcp_types::Resource,
-    /// The normal form of the URI, if it differs from the URI.
+    /// The normal form of the URI; `None` if the URI already is in normal form.
     pub(crate) normal: Option<String>,
     /// The handler, which runs after the access check.
     pub(crate) run: Erased<ForResource>,
-    /// The access check alone, for subscriptions.
+    /// The access check without the handler, for subscriptions.
     pub(crate) access: Option<AccessCheck>,
     pub(crate) visible: Option<Visible>,
 }
@@ -266,7 +266,7 @@ pub(crate) struct TemplateEntry {
     pub(crate) template: UriTemplate,
     /// The handler, which runs after the access check.
     pub(crate) run: Erased<ForResource>,
-    /// The access check alone, for subscriptions.
+    /// The access check without the handler, for subscriptions.
     pub(crate) access: Option<AccessCheck>,
     pub(crate) completers: BoundCompleters,
     pub(crate) visible: Option<Visible>,

@@ -45,8 +45,8 @@ pub struct Tool<S = ()> {
     keeps_context: bool,
     input: Input,
     takes_errors: bool,
-    /// The output schema for revisions that require an object, if the schema describes another
-    /// value.
+    /// The output schema for revisions in which structured content must be an object; `None` if the output schema already
+    /// describes an object.
     wrapped: Option<JsonObject>,
     scope: Option<String>,
     visible: Option<Visible>,
@@ -56,16 +56,17 @@ pub struct Tool<S = ()> {
     problem: Option<String>,
 }
 
-/// A function that binds the state of the server to a handler.
+/// A function that binds the server's state to a handler. The second parameter says whether the handler runs on a thread for
+/// blocking work.
 type Bind<S> = Box<dyn FnOnce(S, bool) -> Erased<ForTool> + Send>;
 
-/// The check of the arguments.
+/// How arguments are checked.
 enum Input {
     /// The tool has no parameters.
     None,
-    /// The decoder of the argument type.
+    /// The decoder of the argument type checks the arguments.
     Decoder,
-    /// The compiled schema. It is checked, because the decoder accepts more values than the schema.
+    /// The compiled schema checks the arguments, because the decoder accepts more values than the schema.
     Schema,
 }
 
@@ -318,8 +319,8 @@ impl<S: Send + Sync + 'static> Tool<S> {
     }
 }
 
-/// Adds the parts of the definition that the types of a handler determine. Returns whether the handler keeps the context. The
-/// compiler infers `H` and `M` from the first argument.
+/// Adds the parts of the definition that follow from the types of the handler to `spec`. Returns whether the handler keeps the
+/// request context. The compiler infers `H` and `M` from the first argument.
 fn describe<S, M, H: Handler<ForTool, S, M>>(_: &H, spec: &mut Spec) -> bool {
     H::describe(spec);
     H::KEEPS_CONTEXT
@@ -365,7 +366,7 @@ impl<S> fmt::Debug for Tool<S> {
 pub(crate) struct ToolEntry {
     pub(crate) definition: mcp_types::Tool,
     pub(crate) run: Erased<ForTool>,
-    /// Whether the handler may use the request context after the extraction.
+    /// Whether the handler may use the request context while it runs, and not only while its parameters are extracted.
     pub(crate) keeps_context: bool,
     pub(crate) input: InputCheck,
     /// Whether the handler runs even if its arguments are invalid.
@@ -386,8 +387,8 @@ pub(crate) enum InputCheck {
 }
 
 impl InputCheck {
-    /// Checks the rules for arguments that their decoder does not check. Returns the arguments for the handler, without optional
-    /// members that are `null` although the schema does not admit `null`.
+    /// Checks the arguments against the rules that their decoder does not check. Returns the arguments for the handler. An
+    /// optional member with the value `null` is left out if the schema does not admit `null`.
     pub(crate) fn check<'a>(
         &self,
         arguments: &'a str,

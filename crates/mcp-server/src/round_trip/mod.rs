@@ -25,7 +25,7 @@ pub use self::state_keys::StateKeys;
 #[cfg(not(feature = "state-keys"))]
 pub(crate) use self::state_keys::StateKeys;
 
-/// The members of one round trip: input responses, and the state of earlier round trips.
+/// The input responses and the state of earlier round trips, as a request contains them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RoundTrip<'a> {
     pub(crate) responses: Option<&'a str>,
@@ -46,7 +46,8 @@ pub(crate) struct MultiRoundTrip {
     principal: Option<Principal>,
 }
 
-/// The data that identifies the call. With it, the server rejects the state of another call.
+/// The data that identifies the call. The server encrypts the state together with this data, and rejects a state that belongs to
+/// another call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallBinding<'a> {
     pub(crate) method: &'static str,
@@ -95,7 +96,7 @@ impl MultiRoundTrip {
         Ok(Some(this))
     }
 
-    /// Makes a pending handler suspendable.
+    /// Wraps a pending or blocking handler so that the call ends with `input_required` when the handler waits for input.
     pub(crate) fn wrap(self, reply: Reply, binding: CallBinding<'_>) -> Reply {
         match reply {
             Reply::Pending(handler) => Reply::Pending(Box::pin(self.suspendable(handler, binding))),
@@ -111,7 +112,7 @@ impl MultiRoundTrip {
         }
     }
 
-    /// Returns a handler that stops at its input requests.
+    /// Returns a future that polls the handler, and ends with `input_required` when the handler waits for input.
     pub(crate) fn suspendable(
         self,
         handler: BoxFuture<'static, Outcome>,
@@ -121,7 +122,7 @@ impl MultiRoundTrip {
         SuspendableHandler::new(handler, pending, self.stop(binding))
     }
 
-    /// Returns the function that creates the response of a stopped handler.
+    /// Returns the function that creates the response of a handler that has stopped for input.
     fn stop(
         self,
         binding: CallBinding<'_>,
@@ -156,7 +157,7 @@ impl MultiRoundTrip {
 }
 
 impl CallBinding<'_> {
-    /// Returns unambiguous bytes of the binding and the principal.
+    /// Returns the call and the principal as bytes. Different calls or principals never give the same bytes.
     fn to_bytes(self, principal: Option<&Principal>) -> Vec<u8> {
         // Normalized, because a client may order and space the members differently in the next
         // round trip.

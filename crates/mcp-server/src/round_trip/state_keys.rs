@@ -14,7 +14,7 @@ use crate::random;
 const LIFETIME: Duration = Duration::from_secs(3_600);
 /// Maximum size of a state before encryption, in bytes.
 const MAX_STATE: usize = 64 << 10;
-/// Number of bytes that encryption adds to a state: the version, the salt, the expiry time and the tag.
+/// Number of bytes that encryption adds to a state, for the version, the salt, the expiry time and the tag.
 const OVERHEAD: usize = 1 + 16 + 8 + 16;
 
 /// The keys that encrypt the state of a call between its round trips (`requestState`, stateless
@@ -60,7 +60,7 @@ impl StateKeys {
         }
     }
 
-    /// Adds a key that decrypts and verifies, but does not encrypt and sign: an old key, or the next key.
+    /// Adds a key that decrypts and verifies, but is not used to encrypt or sign. It is the old key or the next key.
     #[must_use]
     pub fn with_previous(mut self, key: [u8; 32]) -> Self {
         self.previous.push(key);
@@ -106,7 +106,7 @@ impl StateKeys {
         }
     }
 
-    /// Returns whether the key is from [`new`](Self::new). Other processes can then have the same key.
+    /// Returns whether the key was passed to [`new`](Self::new). Other processes can then have the same key.
     #[doc(hidden)]
     pub fn is_shared(&self) -> bool {
         self.is_shared
@@ -161,7 +161,7 @@ impl StateKeys {
         Ok(BASE64.encode(&out))
     }
 
-    /// Returns the state that [`encrypt_for`](Self::encrypt_for) encrypted under one of these keys; `None` if the text was
+    /// Returns the state that [`encrypt_for`](Self::encrypt_for) encrypted with one of these keys. Returns `None` if the text was
     /// changed, has expired, or is bound to another value.
     pub fn decrypt(&self, state: &str, bound: &[u8]) -> Option<Vec<u8>> {
         if state.len() > BASE64.encode_len(MAX_STATE + OVERHEAD) {
@@ -195,7 +195,7 @@ impl StateKeys {
 
 const VERSION: u8 = 1;
 
-/// Returns a constant nonce, which is safe because each key is used only once.
+/// Returns a constant nonce. This is safe, because each derived key encrypts only one text.
 fn nonce() -> aead::Nonce {
     aead::Nonce::assume_unique_for_key([0; 12])
 }
@@ -210,7 +210,7 @@ fn derive_key(
     Ok(aead::LessSafeKey::new(key.into()))
 }
 
-/// Returns the associated data of the encryption.
+/// Returns the associated data, which the encryption authenticates: the expiry time `until` and the hash of `bound`.
 fn context(until: u64, bound: &[u8]) -> Vec<u8> {
     let mut context = until.to_be_bytes().to_vec();
     context.extend_from_slice(digest::digest(&digest::SHA256, bound).as_ref());

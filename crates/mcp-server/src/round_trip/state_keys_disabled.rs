@@ -1,4 +1,4 @@
-//! Replacement for the state keys without feature `state-keys`.
+//! A replacement for the module `state_keys` in builds without the feature `state-keys`.
 
 use mcp_jsonrpc::ErrorObject;
 

@@ -16,11 +16,11 @@ use crate::subscriptions::Filter;
 
 /// Maximum number of resources in one subscription.
 const MAX_SUBSCRIBED: usize = 1_024;
-/// Maximum total size of the URIs of these resources, in bytes.
+/// Maximum total size of the URIs in one subscription, in bytes.
 const MAX_SUBSCRIBED_BYTES: usize = 64 << 10;
 
 impl Core {
-    /// Opens a subscription for the supported part of the requested filter.
+    /// Opens a subscription for those parts of the requested filter that the server supports.
     pub(super) fn listen(
         self: &Arc<Self>,
         params: Option<&str>,
@@ -82,7 +82,8 @@ impl Core {
         })))
     }
 
-    /// Returns the resources to which the client may subscribe, and the resources whose check has not finished.
+    /// Returns the URIs to which the client may subscribe. The second value has the URIs whose access check has not finished,
+    /// each with its check.
     fn readable(
         self: &Arc<Self>,
         uris: Vec<String>,

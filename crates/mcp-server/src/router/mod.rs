@@ -261,8 +261,8 @@ impl Core {
     }
 }
 
-/// Returns the tasks capability: calls of tools, `tasks/list` and `tasks/cancel`. The session
-/// decides which clients may list tasks.
+/// Returns the tasks capability: calls of tools, `tasks/list` and `tasks/cancel`. [`Session`] removes `tasks/list` for clients
+/// that may not list tasks.
 #[cfg(feature = "tasks")]
 fn tasks_capability() -> ServerTasksCapability {
     let calls = ToolsTaskRequests::new().with_call(JsonObject::new());

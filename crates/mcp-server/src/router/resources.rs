@@ -22,7 +22,7 @@ const MAX_URI: usize = 8_192;
 /// The registered item that serves a URI.
 pub(super) enum FoundResource {
     Fixed(Arc<ResourceEntry>),
-    /// A template, the variables of the URI as JSON, and the normal form of the URI.
+    /// A template, the variables of the URI as a JSON object, and the normal form of the URI.
     Template(Arc<TemplateEntry>, String, String),
 }
 
@@ -34,7 +34,7 @@ impl FoundResource {
         }
     }
 
-    /// Returns the URI in the spelling of the resource or template.
+    /// Returns the URI as the resource or template spells it.
     pub(super) fn uri(&self) -> &str {
         match self {
             Self::Fixed(entry) => &entry.definition.uri,
@@ -65,7 +65,7 @@ impl FoundResource {
 }
 
 impl Core {
-    /// Runs the guards for a read of this URI.
+    /// Runs the guards for a `resources/read` request with this URI.
     pub(super) fn check_read(
         &self,
         uri: &str,
@@ -83,8 +83,8 @@ impl Core {
         })
     }
 
-    /// Returns the URI for the guards. It is in the spelling of its resource or template, even if the client sends another
-    /// spelling.
+    /// Returns the URI that the guards receive. It is spelled as in the resource or template, even if the client spells it
+    /// differently.
     pub(super) fn normal_uri<'u>(&self, uri: &'u str, context: &RequestContext) -> Cow<'u, str> {
         if !self.settings.is_guarded() {
             return Cow::Borrowed(uri);
@@ -113,7 +113,7 @@ impl Core {
         resources.get(uri, session).cloned().or_else(normal)
     }
 
-    /// Finds the resource or template that serves this URI, if the item is visible in the session.
+    /// Finds the resource or template that serves this URI. Ignores resources and templates that are not visible in the session.
     pub(super) fn find_resource(
         &self,
         uri: &str,
@@ -138,8 +138,8 @@ impl Core {
         Ok(FoundResource::Template(entry, variables, normal))
     }
 
-    /// Checks a subscription to this URI. The guards run twice: first for `method`, then for a read. After them, the access check
-    /// of the resource runs. The reply is an error if the client may not subscribe.
+    /// Checks a subscription to this URI. The guards run twice: first for `method`, then for a read. Afterwards the access check
+    /// of the resource runs. If the client may not subscribe, the result or the reply is an error.
     pub(super) fn check_subscription(
         self: &Arc<Self>,
         method: &str,

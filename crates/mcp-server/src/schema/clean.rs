@@ -1,4 +1,4 @@
-//! Rewrites derived schemas for hosts, schema by schema.
+//! Rewrites each subschema of a derived schema into a form that hosts accept.
 
 use mcp_types::JsonObject;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::keywords::strings;
 use super::root::merge_union;
 use super::{Side, for_each_schema};
 
-/// Formats that name a number type of Rust.
+/// Formats that schemars writes for the number types of Rust.
 const NUMBER_FORMATS: [&str; 14] = [
     "int", "int8", "int16", "int32", "int64", "int128", "uint", "uint8", "uint16", "uint32",
     "uint64", "uint128", "float", "double",
@@ -24,7 +24,7 @@ pub(super) fn clean(schema: &mut Value, side: Side) {
     }
 }
 
-/// Rewrites a schema. If the value is `optional`, `null` is not advertised.
+/// Rewrites a schema. If `optional` is `true`, the rewritten schema does not admit `null`.
 fn rewrite(schema: &mut Value, side: Side, optional: bool) {
     let Value::Object(keywords) = schema else {
         return;
@@ -51,7 +51,7 @@ fn rewrite(schema: &mut Value, side: Side, optional: bool) {
     }
 }
 
-/// Replaces `oneOf` by `anyOf`, which hosts support and which is not stricter.
+/// Replaces `oneOf` with `anyOf`, which hosts support. `anyOf` is never stricter than `oneOf`.
 fn one_of(keywords: &mut JsonObject, side: Side) {
     if side == Side::Form && is_type(keywords, "string") {
         // Titled choices.
@@ -79,7 +79,7 @@ fn is_type(keywords: &JsonObject, name: &str) -> bool {
     }
 }
 
-/// Replaces the formats of Rust's number types. Arguments get the limits of the type instead.
+/// Removes the formats of Rust's number types. In the schema of arguments, writes the limits of the type instead.
 fn numbers(keywords: &mut JsonObject, side: Side) {
     let format = text(keywords, "format").unwrap_or_default();
     if NUMBER_FORMATS.contains(&&*format) {
@@ -172,7 +172,7 @@ fn integer_keys(keywords: &mut JsonObject) {
     }
 }
 
-/// Replaces `const`, which some hosts do not support, by an `enum` with one value.
+/// Replaces `const`, which some hosts do not support, with an `enum` of one value.
 fn one_string(keywords: &mut JsonObject) {
     if let Some(Value::String(text)) = keywords.get("const") {
         let choices = json!([text]);
@@ -181,7 +181,7 @@ fn one_string(keywords: &mut JsonObject) {
     }
 }
 
-/// Replaces the `oneOf` or `anyOf` of a fieldless enum whose variants have doc comments by an `enum`.
+/// Replaces `oneOf` or `anyOf` with an `enum`, for a fieldless enum whose variants have doc comments.
 fn string_choices(keywords: &mut JsonObject, side: Side) {
     for union in ["oneOf", "anyOf"] {
         let Some(Value::Array(variants)) = keywords.get(union) else {
@@ -249,7 +249,8 @@ fn text(keywords: &JsonObject, keyword: &str) -> Option<String> {
     Some(keywords.get(keyword)?.as_str()?.to_owned())
 }
 
-/// Handles `#[serde(flatten)]` beside a map or `deny_unknown_fields`.
+/// Rewrites `unevaluatedProperties`, which schemars writes for `#[serde(flatten)]` together with a map or with
+/// `deny_unknown_fields`.
 fn leftovers(keywords: &mut JsonObject) {
     if !keywords.contains_key("unevaluatedProperties") {
         return;

@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use mcp_types::JsonObject;
 use serde_json::{Value, json};
 
-/// Maximum depth of lists in an argument.
+/// Maximum nesting depth of lists in an argument.
 const DEPTH: usize = 4;
 /// Keywords that only describe a value.
 const ANNOTATIONS: [&str; 7] = [
@@ -59,7 +59,7 @@ pub(super) fn is_enforced(schema: &JsonObject, accepts: &dyn Fn(&str) -> bool) -
         })
 }
 
-/// Returns arguments that match the schema, if it is simple.
+/// Returns example arguments that match the schema. Returns `None` if the schema is not simple.
 fn sample(schema: &JsonObject) -> Option<JsonObject> {
     let known = ["type", "properties", "required", "additionalProperties"];
     let is_known = |(keyword, value): (&String, &Value)| match keyword.as_str() {
@@ -133,7 +133,7 @@ fn wrong(schema: &Value) -> Vec<Value> {
     wrong
 }
 
-/// Returns the integers next to the limits.
+/// Returns the integers directly outside of the limits `minimum` and `maximum`.
 fn outside(schema: &Value) -> Vec<Value> {
     let below = schema["minimum"]
         .as_i64()

@@ -1,8 +1,8 @@
-//! Values of keywords.
+//! Functions that read the values of schema keywords.
 
 use serde_json::Value;
 
-/// Returns the texts of an array.
+/// Returns the strings in a JSON array; empty if the value is not an array.
 pub(crate) fn strings(value: Option<&Value>) -> Vec<String> {
     let values = value.and_then(Value::as_array).into_iter().flatten();
     values

@@ -35,7 +35,7 @@ pub(crate) use self::nulls::without_nulls;
 /// Maximum number of violations in one error.
 const MAX_VIOLATIONS: usize = 5;
 
-/// Validates arguments or a form that another party wrote.
+/// Validates arguments or the content of a form.
 ///
 /// # Errors
 /// The text of the first violations.
@@ -48,14 +48,14 @@ pub(crate) fn validate(validator: &Validator, value: &Value) -> Result<(), Strin
     }
 }
 
-/// The side that reads the values that a schema describes.
+/// Who reads and who writes the values that a schema describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
-    /// The server: models write the values.
+    /// The server reads the values, and models write them.
     Input,
-    /// The server: users write the values. Choices keep their titles.
+    /// The server reads the values, and users write them. Choices keep their titles.
     Form,
-    /// The client: the server writes the values.
+    /// The client reads the values, and the server writes them.
     Output,
 }
 
@@ -88,7 +88,7 @@ impl From<JsonObject> for Output {
     }
 }
 
-/// The error for a type without a usable schema.
+/// The error for a type from which no usable schema can be derived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SchemaError(String);
 
@@ -100,7 +100,7 @@ impl fmt::Display for SchemaError {
 
 impl std::error::Error for SchemaError {}
 
-/// Returns the schema of an argument type, and does not test the decoder of the type.
+/// Returns the schema of an argument type. Does not test whether the decoder of the type enforces the schema.
 pub(crate) fn input<T: JsonSchema>() -> Result<Input, SchemaError> {
     input_of(&Derived::of::<T>(), Side::Input)
 }
@@ -110,7 +110,7 @@ pub(crate) fn form<T: JsonSchema>() -> Result<Input, SchemaError> {
     input_of(&Derived::of::<T>(), Side::Form)
 }
 
-/// Returns the schema of an argument type, and tests the decoder of the type.
+/// Returns the schema of an argument type. Tests whether the decoder of the type enforces the schema.
 pub(crate) fn arguments<T: JsonSchema + DeserializeOwned>() -> Result<Input, SchemaError> {
     let mut input = input::<T>()?;
     let accepts = |text: &str| mcp_jsonrpc::decode::<T>(text).is_ok();

@@ -1,4 +1,4 @@
-//! `null` for optional members: some models write `null` instead of omitting a member.
+//! Handling of `null` for optional members: some models write `null` instead of omitting a member.
 
 use mcp_types::JsonObject;
 use serde_json::Value;
@@ -13,7 +13,8 @@ pub(crate) fn without_nulls(value: &mut Value, schema: &JsonObject) -> bool {
     remove(value, &[&root], &root, DEPTH)
 }
 
-/// Removes the nulls from a value to which all or some of these schemas apply.
+/// Removes members that are `null` from `value`, as [`without_nulls`] does. The value is described by `schemas`. Returns whether
+/// a member was removed.
 fn remove(value: &mut Value, schemas: &[&Value], root: &Value, left: usize) -> bool {
     let Some(left) = left.checked_sub(1) else {
         return false;
@@ -44,7 +45,8 @@ fn remove(value: &mut Value, schemas: &[&Value], root: &Value, left: usize) -> b
     changed
 }
 
-/// Adds the schema and the schemas that it combines, with references resolved.
+/// Adds the schema to `parts`, together with the schemas that it combines with `allOf`, `anyOf` or `oneOf`. References are
+/// resolved.
 fn collect<'a>(schema: &'a Value, root: &'a Value, left: usize, parts: &mut Vec<&'a JsonObject>) {
     let (Some(left), Some(keywords)) = (left.checked_sub(1), schema.as_object()) else {
         return;
@@ -66,7 +68,7 @@ fn collect<'a>(schema: &'a Value, root: &'a Value, left: usize, parts: &mut Vec<
     }
 }
 
-/// Returns the schemas of one member.
+/// Returns the schemas that describe the member `name`.
 fn of_member<'a>(parts: &[&'a JsonObject], name: &str) -> Vec<&'a Value> {
     let of_part = |part: &&'a JsonObject| {
         let named = part.get("properties").and_then(|members| members.get(name));
@@ -75,8 +77,8 @@ fn of_member<'a>(parts: &[&'a JsonObject], name: &str) -> Vec<&'a Value> {
     parts.iter().filter_map(of_part).collect()
 }
 
-/// Returns whether `null` means that this member is omitted: the member is known, no part of the schema requires it, and no part
-/// admits `null`.
+/// Returns whether `null` counts as an omitted member: `name` is known, no part of the schema requires it, and no part admits
+/// `null`.
 fn is_omitted(name: &str, parts: &[&JsonObject], root: &Value, left: usize) -> bool {
     let is_required = |part: &&JsonObject| {
         super::keywords::strings(part.get("required"))

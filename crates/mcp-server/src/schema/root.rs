@@ -7,10 +7,13 @@ use serde_json::{Value, json};
 
 use super::{Side, for_each_schema};
 
-/// Maximum depth of references and unions that are followed at the root.
+/// Maximum depth of the references and unions that are resolved at the root.
 const STRAIGHTENED: usize = 16;
 
-/// Returns the root as an object without a reference or a union, or a description of its actual type.
+/// Returns the root as an object schema without a reference or a union.
+///
+/// # Errors
+/// The root does not describe an object. The text names the type of value that it describes.
 pub(super) fn object(root: Value, side: Side, name: &str) -> Result<JsonObject, &'static str> {
     let Value::Object(root) = root else {
         return Err("any value");
@@ -32,7 +35,7 @@ pub(super) fn object(root: Value, side: Side, name: &str) -> Result<JsonObject, 
     Ok(object)
 }
 
-/// Returns the schema inside `{"result": …}`.
+/// Returns the schema of the object `{"result": …}`, where `schema` describes the value of `result`.
 pub(super) fn wrapped(schema: &JsonObject) -> JsonObject {
     let mut inner = schema.clone();
     let mut object = JsonObject::new();
@@ -55,7 +58,7 @@ pub(super) fn wrapped(schema: &JsonObject) -> JsonObject {
     object
 }
 
-/// Returns the root as one object, if possible.
+/// Returns the root as the schema of one object, with references and unions resolved. Returns `None` if this is not possible.
 fn straight(schema: &JsonObject, whole: &Value, left: usize) -> Option<JsonObject> {
     let left = left.checked_sub(1)?;
     let mut schema = schema.clone();
@@ -82,7 +85,7 @@ fn straight(schema: &JsonObject, whole: &Value, left: usize) -> Option<JsonObjec
     merge_union(&schema).filter(is_object)
 }
 
-/// Returns whether only an object, or an object and `null`, can match.
+/// Returns whether every matching value is an object or `null`.
 fn is_object(schema: &JsonObject) -> bool {
     match schema.get("type") {
         Some(Value::String(kind)) => kind == "object",
@@ -156,7 +159,7 @@ fn required(schema: &JsonObject) -> Vec<String> {
     super::keywords::strings(schema.get("required"))
 }
 
-/// Returns the names of both lists, each once, in order.
+/// Returns the names of both lists in order, without duplicates.
 fn union_of(mut names: Vec<String>, others: Vec<String>) -> Vec<String> {
     for name in others {
         if !names.contains(&name) {
@@ -173,7 +176,7 @@ fn set_required(schema: &mut JsonObject, required: &[String]) {
     }
 }
 
-/// Adds the members of a part, without its description.
+/// Adds the members of `part` to `into`. Does not add the description of `part`.
 fn merge(into: &mut JsonObject, part: JsonObject) {
     into.entry("type").or_insert_with(|| "object".into());
     let open = is_open(into) || is_open(&part);
@@ -210,7 +213,7 @@ fn is_open(schema: &JsonObject) -> bool {
         && schema.get("additionalProperties") != Some(&Value::Bool(false))
 }
 
-/// Widens a member's schema, so that it also admits the values of another schema.
+/// Widens the schema `known` of a member, so that it also admits the values of the schema `other`.
 fn either(known: &mut Value, other: Value) {
     if *known == other {
         return;
@@ -245,7 +248,7 @@ fn take_defs(schema: &mut JsonObject) -> JsonObject {
     }
 }
 
-/// Keeps the definitions that are still referenced.
+/// Adds the definitions that `schema` still references, and drops the others.
 fn put_defs(schema: &mut JsonObject, mut defs: JsonObject) {
     let mut used = BTreeSet::new();
     let mut queue = vec![Value::Object(schema.clone())];
@@ -264,7 +267,7 @@ fn put_defs(schema: &mut JsonObject, mut defs: JsonObject) {
     }
 }
 
-/// Moves the target of `#` to the definitions, if it is referenced.
+/// If the schema references `#`, adds the old root to the definitions and changes the references.
 fn keep_root(schema: &mut JsonObject, defs: &mut JsonObject, mut root: JsonObject, name: &str) {
     let mut free = name.to_owned();
     while defs.contains_key(&free) {
@@ -306,7 +309,7 @@ fn visit_references(schema: &mut Value, visit: &mut dyn FnMut(&mut String)) {
     });
 }
 
-/// Escapes a name as schemars does in references.
+/// Escapes a definition name in the same way as schemars does in references.
 fn escaped(name: &str) -> String {
     let mut text = String::new();
     for byte in name.bytes() {

@@ -17,7 +17,7 @@ fn input_json<T: JsonSchema>() -> Value {
     Value::Object(schema)
 }
 
-/// Returns the output schema, and the schema around it for revisions that require an object.
+/// Returns the output schema. For a type that is not always an object, also returns the schema of the object around it.
 fn output_json<T: JsonSchema>() -> (Value, Option<Value>) {
     let Output { schema, wrapped } = output::<T>();
     for schema in wrapped.iter().chain([&schema]) {
@@ -26,7 +26,7 @@ fn output_json<T: JsonSchema>() -> (Value, Option<Value>) {
     (Value::Object(schema), wrapped.map(Value::Object))
 }
 
-/// Checks structured output in the form in which it is sent.
+/// Asserts that `value` matches its output schema, in each form in which it can be sent.
 fn fits_output<T: JsonSchema + Serialize>(value: T) {
     let Output { schema, wrapped } = output::<T>();
     let value = serde_json::to_value(value).unwrap();
@@ -87,7 +87,7 @@ struct Tree {
 }
 
 #[test]
-fn members_that_may_be_left_out_are_not_nullable() {
+fn the_schema_of_an_optional_member_does_not_advertise_null() {
     /// What it is for.
     #[derive(Deserialize, JsonSchema)]
     struct Options {
@@ -259,7 +259,7 @@ fn only_recursive_types_keep_a_definition() {
 }
 
 #[test]
-fn arguments_are_an_object() {
+fn a_type_that_is_not_always_an_object_cannot_be_the_argument_type() {
     for (error, expected) in [
         (input::<Vec<i64>>(), "Vec<i64>` is an array"),
         (input::<()>(), "()` is null"),
@@ -345,7 +345,7 @@ fn generated_schemas_name_no_other_dialect() {
 }
 
 #[test]
-fn values_fit_the_schema_of_their_type() {
+fn serialized_values_match_the_schema_of_their_type() {
     #[derive(Serialize, JsonSchema)]
     struct Report {
         none: Option<String>,

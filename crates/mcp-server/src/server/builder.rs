@@ -212,7 +212,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self
     }
 
-    /// Returns a builder with the same state and without items.
+    /// Returns a builder with the same name, version and state, but without items.
     pub(super) fn empty(&self) -> Self {
         let info = &self.parts.settings.info;
         Self {
@@ -275,7 +275,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.set(|settings| settings.revisions = revisions.into_iter().collect())
     }
 
-    /// Sets the maximum number of items per page of a list; 0 counts as 1. Default: 2,000.
+    /// Sets the maximum number of items per page of a list. 0 is treated as 1. Default: 2,000.
     pub fn page_size(self, items: usize) -> Self {
         self.set(|settings| settings.page_size = items)
     }
@@ -315,8 +315,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     }
 
     /// Sets how long clients of the stateless revision may cache lists. Default: no caching. A list that is not the same for all
-    /// clients is always private. Such lists are lists with [hidden](crate::Tool::visible_if) items, and lists with more than one
-    /// page, because a cursor belongs to one principal.
+    /// clients is always private. This applies to a list with [hidden](crate::Tool::visible_if) items. It also applies to a list
+    /// with more than one page, because a cursor belongs to one principal.
     pub fn cache_lists(self, hint: CacheHint) -> Self {
         self.set(|settings| settings.lists = hint)
     }
@@ -328,7 +328,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     }
 
     /// Sets the keys that encrypt the state of a call between its round trips, for servers with several processes. Default: a
-    /// random key. Only the process that started a call can then continue the call.
+    /// random key. With the default, only the process that started a call can continue the call.
     #[cfg(feature = "state-keys")]
     pub fn state_keys(self, keys: StateKeys) -> Self {
         self.set(|settings| settings.keys = Arc::new(keys))
@@ -343,8 +343,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// Adds a check that runs before each request and may reject it with an error, for example for access control or rate limits.
     /// Checks run in the order in which they were added, until one of them rejects the request. `initialize`, `server/discover`,
     /// `ping` and `resources/unsubscribe` are not checked. A subscription to a resource is checked twice: as
-    /// `resources/subscribe` or `subscriptions/listen`, and as `resources/read`. A client that may not read a resource may not be
-    /// notified of its changes.
+    /// `resources/subscribe` or `subscriptions/listen`, and as `resources/read`. The second check prevents notifications about a
+    /// resource that the client may not read.
     pub fn guard(
         self,
         guard: impl Fn(&GuardedRequest<'_>) -> Result<(), ErrorObject> + Send + Sync + 'static,

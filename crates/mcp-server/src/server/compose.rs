@@ -19,13 +19,12 @@ use crate::template::UriTemplate;
 use crate::{HandlerError, RegistrationError};
 
 impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
-    /// Adds the tools, prompts and resources of another server. They keep the state and the
-    /// [guards](Self::guard) of that server.
+    /// Adds the tools, prompts and resources of another server. The added items keep the state and the [guards](Self::guard) of
+    /// the other server.
     ///
-    /// The guards of this server run first, for the items of both servers. The guards of the other
-    /// server run only when a client calls its tools, fetches its prompts, reads its resources or
-    /// completes their arguments; they do not run for lists. A subscription to one of its resources is checked
-    /// as a read.
+    /// The guards of this server run first, for the items of both servers. The guards of the other server run only when a client
+    /// calls its tools, fetches its prompts, reads its resources or completes their arguments; they do not run for lists. For a
+    /// subscription to a resource of the other server, they run as for a read.
     ///
     /// The extensions and experimental capabilities of the other server are declared too; if both servers declare the same
     /// extension or capability, the settings of this server apply. All other settings of the other server are ignored, for
@@ -48,10 +47,9 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// the other server see names and URIs without the prefix. Links in results are not changed, so
     /// a handler that returns the URI of another resource must include the prefix.
     ///
-    /// [`build`](Self::build) reports an error for each tool name that is invalid with the prefix,
-    /// and for each registered URI without `://`. If there are resources, the prefix consists of
-    /// the characters `A-Z a-z 0-9 - . _ ~`. A URI without `://` from a [data
-    /// source](Self::list_resources) is listed unchanged.
+    /// [`build`](Self::build) reports an error for each tool name that is invalid with the prefix, and for each registered URI
+    /// without `://`. If the other server has resources, the prefix may contain only the characters `A-Z a-z 0-9 - . _ ~`. A URI
+    /// without `://` from a [data source](Self::list_resources) is listed unchanged.
     ///
     /// ```
     /// use mcp_server::{Server, Tool};
@@ -146,8 +144,8 @@ fn prefixed(prefix: &str, uri: &str) -> Result<String, String> {
     })
 }
 
-/// Puts the handlers of the items behind the middleware of their server. The middleware receives the names and URIs of that
-/// server, without the prefix of a mount.
+/// Wraps each handler in the middleware of its own server. This middleware receives the names and URIs of that server, without
+/// the prefix of a mount.
 fn keep_layers(parts: &mut Parts, prefix: Option<&str>) {
     let layers = std::mem::take(&mut parts.layers);
     if layers.is_empty() {
@@ -184,7 +182,7 @@ fn keep_layers(parts: &mut Parts, prefix: Option<&str>) {
     }
 }
 
-/// Returns the function that restores a URI of the mounted server.
+/// Returns a function that removes the prefix of a mount from a URI. The result is the URI in the mounted server.
 fn own_uri(prefix: Option<&str>) -> impl Fn(&str) -> String + Send + Sync + 'static {
     let prefix = prefix.map(|prefix| format!("://{prefix}/"));
     move |uri| match &prefix {
@@ -193,8 +191,8 @@ fn own_uri(prefix: Option<&str>) -> impl Fn(&str) -> String + Send + Sync + 'sta
     }
 }
 
-/// Makes the handlers of the items run the guards of their server first. The guards receive the names and URIs of that server,
-/// without the prefix of a mount.
+/// Makes each handler run the guards of its own server first. These guards receive the names and URIs of that server, without the
+/// prefix of a mount.
 fn keep_guards(parts: &mut Parts, prefix: Option<&str>) {
     if parts.settings.guards.is_empty() {
         return;
@@ -240,7 +238,8 @@ fn keep_guards(parts: &mut Parts, prefix: Option<&str>) {
     }
 }
 
-/// Makes the guards check the reads of a resource. A subscription to the resource is checked as a read.
+/// Makes the guards run before each read of a resource. The guards also run for a subscription to the resource, which they
+/// receive as a read.
 fn guard_reads(
     guards: &Arc<[RequestCheck]>,
     run: &mut Erased<ForResource>,

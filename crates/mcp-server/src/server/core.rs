@@ -23,7 +23,7 @@ use crate::subscriptions::{Subscriptions, is_addressed};
 use crate::task_table::{TaskConfig, Tasks};
 use crate::{Change, RegistrationError};
 
-/// The parts that the builder of a server collects.
+/// The items, settings and middleware that the builder of a server collects.
 pub(crate) struct Parts {
     pub(super) tools: Vec<ToolEntry>,
     pub(super) prompts: Vec<PromptEntry>,
@@ -100,7 +100,7 @@ impl ReportChange for Core {
 }
 
 impl Core {
-    /// Creates a server from the parts that its builder collected, or returns all problems of these parts.
+    /// Creates a server from the parts that its builder collected. If there are problems, returns all of them.
     pub(super) fn new(parts: Parts) -> Result<Self, Vec<RegistrationError>> {
         let mut problems = parts.problems;
         let subscriptions = Arc::<Subscriptions>::default();
@@ -128,7 +128,7 @@ impl Core {
         }
     }
 
-    /// Adds all of these resources and templates, or no resource and no template.
+    /// Adds all given resources and templates. If one of them cannot be added, adds none.
     pub(super) fn add_resources(
         &self,
         resources: Vec<ResourceEntry>,

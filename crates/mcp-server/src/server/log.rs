@@ -18,7 +18,8 @@ use crate::Server;
 use crate::server::core::Core;
 use crate::span;
 
-/// The crates whose events are not sent, because sending a message creates such events.
+/// The crates whose events are never sent to clients. Sending a log message creates events in these crates, which would be sent
+/// again.
 const OWN_CRATES: [&str; 10] = [
     "mcp_auth",
     "mcp_client",

@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
-/// Minimum number of entries at which dead entries are removed.
+/// Minimum value of [`Sessions::sweep_at`].
 const MIN_SWEEP: usize = 64;
 
-/// The open sessions, by address. Opening and closing take constant time on average.
+/// The open sessions, by memory address. Opening and closing a session take constant time on average.
 pub(super) struct Sessions<T> {
     entries: HashMap<usize, Weak<T>>,
-    /// Number of entries at which the entries of sessions that were dropped without
-    /// [`remove`](Self::remove) are removed.
+    /// When the map has this many entries, the entries of sessions that were dropped without [`remove`](Self::remove) are
+    /// removed.
     sweep_at: usize,
 }
 

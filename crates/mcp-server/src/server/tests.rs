@@ -1,4 +1,4 @@
-//! Registration, copies and list cursors of a server.
+//! Tests of registration, clones and list cursors of a server.
 
 use mcp_protocol::{Principal, Revision};
 use serde_json::json;

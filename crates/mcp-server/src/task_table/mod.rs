@@ -1,4 +1,4 @@
-//! The tasks that run in this process, and the state they share.
+//! The tasks that run in this process, and the state that these tasks share.
 
 mod options;
 
@@ -29,17 +29,17 @@ const MAX_COUNTED: usize = 4_096;
 pub(crate) struct Tasks {
     pub(crate) config: Arc<TaskConfig>,
     running: Mutex<Table>,
-    /// The stored tasks that this process has started, by owner.
+    /// The stored tasks that this process has started, grouped by owner.
     stored: Mutex<HashMap<Owner, Vec<StoredTask>>>,
     counted: Mutex<HashMap<Principal, (Instant, u32)>>,
     pub(crate) subscriptions: Arc<Subscriptions>,
-    /// Whether the recovery of unfinished tasks was started.
+    /// Whether the recovery of unfinished tasks has been started.
     pub(crate) recovery_started: AtomicBool,
-    /// Whether the recovery is in progress. Watchers are also notified after each recovered task.
+    /// Whether the recovery is in progress. Receivers of this channel are also woken after each recovered task.
     pub(crate) recovering: watch::Sender<bool>,
-    /// Whether expired tasks are being removed at intervals.
+    /// Whether the background work that removes expired tasks at regular intervals has been started.
     pub(crate) sweeper_started: AtomicBool,
-    /// The id of this process in the leases of its tasks.
+    /// The id under which this process holds the leases of its tasks.
     worker: OnceLock<String>,
 }
 
@@ -65,18 +65,18 @@ impl Default for TaskConfig {
 struct Table {
     tasks: HashMap<Box<str>, Arc<RunningTask>>,
     owners: HashMap<Owner, Usage>,
-    /// The memory of the arguments of all tasks.
+    /// The estimated memory of the arguments of all running tasks, in bytes.
     bytes: usize,
 }
 
-/// The resources that one owner uses.
+/// The number of running tasks of one owner, and the estimated memory of their arguments.
 #[derive(Clone, Copy, Default)]
 struct Usage {
     tasks: usize,
     bytes: usize,
 }
 
-/// The resources that a stored task uses.
+/// The id, size and expiry of a stored task, for the limits of its owner.
 struct StoredTask {
     id: Box<str>,
     expires: Timestamp,
@@ -155,7 +155,7 @@ impl Tasks {
         }
     }
 
-    /// Adds a task to the table, within the limits of `options` if it is new. Call this before storing the task, so that the
+    /// Adds a task to the table. Checks the limits of `options` for a new task. Call this before storing the task, so that the
     /// recovery does not mistake it for an unfinished task.
     pub(crate) fn guard(
         self: &Arc<Self>,
@@ -200,8 +200,8 @@ impl Tasks {
     /// Counts a new task for its owner until it expires.
     ///
     /// # Errors
-    /// The stored tasks of the owner are too large, or the store has too many tasks of unauthenticated clients at the owner's
-    /// address.
+    /// The stored tasks of the owner exceed the maximum size. For an unauthenticated client, also if its address has too many
+    /// stored tasks.
     pub(crate) fn count_stored(
         &self,
         owner: &Owner,
@@ -240,14 +240,14 @@ impl Tasks {
         Ok(())
     }
 
-    /// Stops counting a task that was not stored.
+    /// Stops counting a task for its owner, because the task was not stored.
     fn forget_stored(&self, owner: &Owner, id: &str) {
         if let Some(tasks) = lock(&self.stored).get_mut(owner) {
             tasks.retain(|task| *task.id != *id);
         }
     }
 
-    /// Counts the result of a task.
+    /// Adds the size of a task's result to the stored size of its owner.
     pub(crate) fn count_result(&self, owner: &Owner, task: &Task) {
         let mut stored = lock(&self.stored);
         let tasks = stored.get_mut(owner).into_iter().flatten();
@@ -291,7 +291,7 @@ impl Tasks {
 }
 
 impl RunningGuard {
-    /// Stops counting the task as a stored task of its owner.
+    /// Stops counting this task for its owner, because the task was not stored.
     pub(crate) fn forget_stored(&self) {
         let RunningTask { owner, id, .. } = &*self.running_task;
         self.tasks.forget_stored(owner, id);
@@ -323,7 +323,7 @@ mod tests {
 
     use super::*;
 
-    /// The link of a client that has disconnected.
+    /// A link to a client that has disconnected.
     #[derive(Debug)]
     struct ClosedLink;
 

@@ -1,4 +1,4 @@
-//! The settings for tasks: of a tool, and of the server.
+//! Settings for tasks: the settings of one tool, and the settings of the server.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -9,7 +9,7 @@ use mcp_types::TaskSupport;
 const TTL: Duration = Duration::from_secs(3_600);
 /// Default maximum time to live that a client may request.
 const MAX_TTL: Duration = Duration::from_secs(24 * 3_600);
-/// Default maximum time to live of tasks without an owner.
+/// Default maximum time to live of a task of an unauthenticated client on a network.
 const MAX_ANONYMOUS_TTL: Duration = Duration::from_secs(3_600);
 /// Minimum time to live. With a shorter time, a client could not read the result.
 const MIN_TTL: Duration = Duration::from_secs(1);
@@ -17,16 +17,16 @@ const MIN_TTL: Duration = Duration::from_secs(1);
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Default maximum number of stored tasks of unauthenticated clients at one address.
 const MAX_ANONYMOUS: usize = 100;
-/// Default maximum size of the stored tasks of one owner.
+/// Default maximum size of the stored tasks of one owner, in bytes.
 const OWNER_BYTES: usize = 16 << 20;
-/// Default maximum memory of the arguments of all running tasks.
+/// Default maximum memory of the parsed arguments of all running tasks, in bytes.
 const RUNNING_BYTES: usize = 64 << 20;
 /// Default duration of the lease of a running task.
 const LEASE: Duration = Duration::from_secs(30);
 /// Default maximum number of running tasks per owner.
 const RUNNING: usize = 64;
 
-/// The setting whether calls of a tool run as tasks.
+/// Whether calls of a tool run as tasks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TaskMode {
@@ -101,8 +101,8 @@ impl TaskOptions {
         }
     }
 
-    /// Sets the time to live of a task and its result, counted from its start, if the client does
-    /// not request a time. A task that still runs after this time is ended. Default: one hour.
+    /// Sets the time to live of a task and its result if the client does not request a time. It is counted from the start of the
+    /// task. A task that is still running after this time is ended. Default: one hour.
     #[must_use]
     pub fn with_ttl(mut self, ttl: Duration) -> Self {
         self.ttl = ttl;
@@ -125,15 +125,15 @@ impl TaskOptions {
         self
     }
 
-    /// Sets the poll interval that clients are asked to keep. Default: one second.
+    /// Sets the interval at which clients are asked to poll a task. Default: one second.
     #[must_use]
     pub fn with_poll_interval(mut self, interval: Duration) -> Self {
         self.poll_interval = interval;
         self
     }
 
-    /// Sets the maximum number of running tasks per owner. The owner is the principal or, without
-    /// one, the address of the client. Clients whose address is unknown count as one owner. Default: 64.
+    /// Sets the maximum number of running tasks per owner. The owner is the principal or, without a principal, the address of the
+    /// client. Clients whose address is unknown count as one owner. Default: 64.
     #[must_use]
     pub fn with_max_running(mut self, tasks: usize) -> Self {
         self.running = tasks;
@@ -149,17 +149,17 @@ impl TaskOptions {
     }
 
     /// Sets the maximum number of stored tasks of unauthenticated clients at one address or, for IPv6, in one network of 64 bits.
-    /// A task counts until it expires. All these clients are one owner in the store. The limit prevents one address from filling
-    /// the store. Default: 100.
+    /// A task counts until it expires. In the store, all unauthenticated clients are one owner. This limit keeps one address from
+    /// using all the tasks that this owner may store. Default: 100.
     #[must_use]
     pub fn with_max_anonymous(mut self, tasks: usize) -> Self {
         self.max_anonymous = tasks;
         self
     }
 
-    /// Sets the maximum estimated size of all stored tasks of one owner, in bytes. At this size the owner cannot start another task. The
-    /// owner is a principal or, without one, an address. A task counts until it
-    /// expires, with its arguments and its result. Default: 16 MiB.
+    /// Sets the maximum estimated size of all stored tasks of one owner, in bytes. At this size the owner cannot start another
+    /// task. The owner is the principal or, without a principal, the address of the client. A task counts until it expires, with
+    /// its arguments and its result. Default: 16 MiB.
     #[must_use]
     pub fn with_max_owner_bytes(mut self, bytes: usize) -> Self {
         self.max_owner_bytes = bytes;
@@ -174,10 +174,10 @@ impl TaskOptions {
         self
     }
 
-    /// Sets how long this process may run a task without renewing its lease, in a [shared](crate::TaskStore::is_shared) store.
-    /// The lease is renewed after each third of this time. If the process has ended, another process takes over the task within
-    /// one and a half times this duration. It runs the task again if the tool is resumable, and otherwise ends the task. The
-    /// clocks of the processes should differ by much less than this duration. Default: 30 s, at least 1 s.
+    /// Sets the duration of the lease with which this process holds a running task in a [shared](crate::TaskStore::is_shared)
+    /// store. The lease is renewed after each third of this duration. If this process ends, another process takes over the task
+    /// within one and a half times this duration. The other process runs the task again if the tool is resumable, and otherwise
+    /// ends the task. The clocks of the processes should differ by much less than this duration. Default: 30 s, at least 1 s.
     #[must_use]
     pub fn with_lease(mut self, lease: Duration) -> Self {
         self.lease = lease.max(Duration::from_secs(1));
@@ -197,8 +197,8 @@ impl TaskOptions {
         Timestamp::default().after(since.unwrap_or_default())
     }
 
-    /// Returns the time to live for a client that requests `wanted`. `is_anonymous` means that the client is on a network and is
-    /// not authenticated.
+    /// Returns the time to live for a client that requests `wanted`. `is_anonymous` says whether the client is on a network and
+    /// is not authenticated.
     pub(crate) fn effective_ttl(&self, wanted: Option<Duration>, is_anonymous: bool) -> Duration {
         let mut ttl = wanted.unwrap_or(self.ttl).min(self.max_ttl);
         if is_anonymous {

@@ -36,7 +36,7 @@ struct TaskParams {
     input_responses: JsonObject,
 }
 
-/// A request about tasks, with the tasks of the server and the configuration at its arrival.
+/// A request about tasks, with the server's tasks and the configuration at the time of the request.
 pub(super) struct TaskRequest {
     tasks: Arc<Tasks>,
     config: Arc<TaskConfig>,
@@ -202,7 +202,7 @@ impl TaskRequest {
         Ok(Payload::of(record.task.to_core()))
     }
 
-    /// Waits for the end of the task. Meanwhile, sends its input requests to the client.
+    /// Waits until the task ends, and returns its result. Meanwhile, sends the task's input requests to the client.
     async fn result(self, id: String) -> Outcome {
         loop {
             let task = self.find(&id).await?;
@@ -218,7 +218,7 @@ impl TaskRequest {
         }
     }
 
-    /// Returns the cursors of `tasks/list`.
+    /// Returns the encoder and decoder of the cursors of `tasks/list`.
     fn cursors(&self) -> Cursors<'_> {
         Cursors::new(method::TASKS_LIST, self.owner(), &self.keys)
     }
@@ -250,7 +250,7 @@ impl TaskRequest {
     }
 }
 
-/// Returns the result of the call, with the id of the task in `_meta`.
+/// Returns the result of the tool call that ran as a task. `_meta` contains the task's id.
 fn final_result(task: &Task) -> Outcome {
     match task.state() {
         TaskState::Ended(outcome) => {

@@ -14,19 +14,19 @@ use serde_json::Value;
 
 use super::wire::relate_to_task;
 
-/// The link of a task. Until the request is answered, it forwards messages to the link of the request. Afterwards, it sends
-/// notifications with the id of the task to the session, if the task has a session.
+/// The link of a task. Until the tool call is answered, the link forwards messages to the link of the call. Afterwards, if the
+/// task has a session, the link sends notifications with the task's id to the session.
 pub(super) struct TaskLink {
     request: Option<Arc<dyn Link>>,
     session: Arc<Session>,
-    /// The id of the task; set when the request has been answered.
+    /// The id of the task; set as soon as the tool call has been answered.
     task: OnceLock<Box<str>>,
-    /// The caller as the store holds it, for a task that was resumed without its request.
+    /// The caller from the store, for a task that was resumed after a restart and has no request.
     kept: Option<Caller>,
 }
 
 impl TaskLink {
-    /// Creates the link of a request that has not been answered yet.
+    /// Creates the link for a tool call that has not been answered yet.
     pub(super) fn of_request(request: Arc<dyn Link>, session: Arc<Session>) -> Self {
         Self {
             request: Some(request),
@@ -54,13 +54,13 @@ impl TaskLink {
         }
     }
 
-    /// Marks the request as answered: from now on, messages contain the id of the task.
+    /// Marks the tool call as answered. From now on, messages contain the task's id.
     pub(super) fn detach(&self, task: &str) {
         // A call detaches only once.
         let _ = self.task.set(task.into());
     }
 
-    /// Returns whether the request has been answered.
+    /// Returns whether the tool call has been answered.
     pub(super) fn is_detached(&self) -> bool {
         self.task.get().is_some()
     }

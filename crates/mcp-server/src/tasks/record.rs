@@ -11,7 +11,7 @@ use crate::task_table::TaskConfig;
 
 /// Timeout of one operation of a store.
 const STORE_TIMEOUT: Duration = Duration::from_secs(30);
-/// First and maximum delay after a failed store operation; the delay doubles each time.
+/// First delay after a failed store operation, and maximum delay. The delay doubles after each failure.
 const MIN_BACKOFF: Duration = Duration::from_millis(50);
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
 
@@ -22,7 +22,7 @@ pub(super) type Change<'a> = &'a (dyn Fn(&mut Task) -> Result<(), TaskEnded> + S
 pub(super) struct TaskRecord {
     pub(super) config: Arc<TaskConfig>,
     pub(super) task: Task,
-    /// Whether the task may be changed only by the process that has its lease.
+    /// Whether only the process that has the task's lease may change the task.
     pub(super) is_leased: bool,
 }
 
@@ -77,7 +77,7 @@ impl TaskRecord {
     }
 }
 
-/// Waits for a store operation, at most [`STORE_TIMEOUT`].
+/// Waits for a store operation, for at most [`STORE_TIMEOUT`].
 pub(super) async fn with_timeout<T>(
     operation: BoxFuture<'_, Result<T, TaskStoreError>>,
 ) -> Result<T, TaskStoreError> {
@@ -100,7 +100,7 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_millis(0);
 
-    /// Saves a message after another writer has changed the lease of the task. Returns whether it was saved.
+    /// Saves a status message after another writer has changed the task's lease. Returns whether the message was saved.
     async fn saved(is_leased: bool, worker: &str) -> bool {
         let config = Arc::new(TaskConfig::default());
         let call = TaskCall::new("tools/call", "t", RawJson::copy("{}"), Revision::LATEST);

@@ -22,12 +22,12 @@ use crate::task_table::{RunningTask, TaskConfig};
 
 /// Number of tasks that are read at a time.
 const PAGE: usize = 100;
-/// Attempts to read the store, and to save the end of a task.
+/// Maximum number of attempts to read the store, and to save the end of a task.
 const TRIES: u32 = 24;
-/// Maximum number of invalid input responses of the client before the call fails.
+/// Maximum number of invalid input responses from the client before the tool call fails.
 const MAX_ANSWERS: u32 = 8;
 
-/// A guard that ends the recovery for all waiting requests when dropped.
+/// A guard that marks the recovery as finished when dropped. Requests that wait for the recovery then continue.
 struct RecoveryGuard<'a>(&'a Core);
 
 impl Drop for RecoveryGuard<'_> {
@@ -37,7 +37,7 @@ impl Drop for RecoveryGuard<'_> {
 }
 
 impl Core {
-    /// Starts the recovery of unfinished tasks, unless it was started or there is no runtime yet.
+    /// Starts the recovery of unfinished tasks. Does nothing if the recovery was started before, or if there is no runtime yet.
     pub(crate) fn start_recovery(self: &Arc<Self>) {
         if self.tasks.recovery_started.load(Ordering::Acquire) {
             return;
@@ -189,7 +189,7 @@ impl Core {
     }
 }
 
-/// Returns the input that a task requested before it was interrupted.
+/// Returns the pending input of a task, with the input requests that the task sent before it was interrupted.
 fn pending_input(task: &Task, session: &Session) -> Arc<PendingInput> {
     let max_attempts = match session.revision().rules().stateless {
         true => MAX_ANSWERS,

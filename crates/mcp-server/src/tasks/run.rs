@@ -20,9 +20,9 @@ use crate::task_table::{RunningGuard, Tasks};
 const MAX_ATTEMPTS: u32 = 8;
 /// Maximum number of attempts to save the final status of a task.
 const MAX_ATTEMPTS_AT_END: u32 = 24;
-/// Attempts to renew a lease before the next renewal.
+/// Number of attempts to renew a lease before the next renewal is due.
 const RENEWALS: u32 = 2;
-/// Time for which a task is kept after its time to live was exceeded, so that its client can read the error.
+/// How long a task is kept after its time to live was exceeded. During this time, its client can read the error.
 const RETENTION_AFTER_EXPIRY: Duration = Duration::from_secs(60);
 
 /// The runner of one task, which polls the handler and saves the changes of the task.
@@ -30,7 +30,7 @@ pub(super) struct TaskRunner {
     pub(super) tasks: Arc<Tasks>,
     pub(super) guard: RunningGuard,
     pub(super) record: TaskRecord,
-    /// The link for the notifications of the task, in session-based revisions.
+    /// The session that receives the task's notifications, in session-based revisions.
     pub(super) session: Arc<Session>,
 }
 
@@ -40,9 +40,9 @@ enum End {
     Outcome(Outcome),
     /// The time to live was exceeded.
     Expired,
-    /// A change could not be saved.
+    /// A change of the task could not be saved.
     StoreFailed(TaskStoreError),
-    /// Another request or process has ended the task, and has saved the end.
+    /// Another request or process has ended the task and saved its final state.
     EndedElsewhere,
 }
 
@@ -181,7 +181,7 @@ impl TaskRunner {
         })
     }
 
-    /// Saves the changes of the pending input. Returns whether the task still exists.
+    /// Saves the pending input of the task, if it has changed. Returns whether the task still exists.
     async fn save(&mut self) -> Result<bool, TaskStoreError> {
         let snapshot = self.guard.running_task.pending.snapshot();
         let now = self.record.config.options.now();
@@ -274,7 +274,7 @@ impl Tasks {
     }
 }
 
-/// Converts the outcome of a handler for the store.
+/// Converts the outcome of a handler to the form that is stored.
 fn to_outcome(outcome: Outcome, stateless: bool) -> TaskOutcome {
     let payload = match outcome {
         Ok(payload) => payload,
@@ -310,7 +310,7 @@ fn to_outcome(outcome: Outcome, stateless: bool) -> TaskOutcome {
     TaskOutcome::of_result(RawJson::copy(&text))
 }
 
-/// Spawns `work` on the runtime. Boxed, so that the code of the runtime is compiled once.
+/// Spawns `work` on the runtime. The future is boxed, so that the spawning code is compiled only once.
 pub(super) fn background(runtime: &Handle, work: impl Future<Output = ()> + Send + 'static) {
     let work: BoxFuture<'static, ()> = Box::pin(work);
     runtime.spawn(work);

@@ -25,8 +25,8 @@ use crate::round_trip::{CallBinding, MultiRoundTrip, RoundTrip};
 use crate::server::core::Core;
 use crate::task_table::{RunningGuard, RunningTask, TaskConfig, Tasks};
 
-/// Maximum number of invalid input responses of a client of the stateless revision before the call fails. In a session, the first
-/// response is final.
+/// Maximum number of invalid input responses from a client of the stateless revision before the tool call fails. In session-based
+/// revisions, the first response is final.
 const TRIES: u32 = 8;
 
 /// The way in which a tool call is executed.
@@ -40,7 +40,7 @@ enum Execution {
     Detachable,
 }
 
-/// A tool call, as far as it concerns tasks.
+/// A tool call, with the data that decides whether the call becomes a task and the data that the task needs.
 pub(crate) struct ToolInvocation<'a> {
     pub(crate) tool: &'a Arc<ToolEntry>,
     pub(crate) arguments: &'a str,
@@ -202,7 +202,7 @@ impl Core {
     }
 }
 
-/// A guard that cancels the exchange of the handler together with the request, unless the handler has detached.
+/// A guard that cancels the handler's exchange when the request is dropped. Does nothing after the handler has detached.
 struct RequestGuard {
     exchange: Exchange,
     task_link: Arc<TaskLink>,
@@ -216,7 +216,7 @@ impl Drop for RequestGuard {
     }
 }
 
-/// Passes a handler through the middleware of its request.
+/// Returns the handler inside the middleware of its request, if the request has middleware.
 fn in_background(
     layers: &Option<Layers>,
     handler: BoxFuture<'static, Outcome>,
@@ -329,7 +329,7 @@ impl NewTask {
         DetachOutcome::Detached(Ok(answer))
     }
 
-    /// Stores the task. Its id is not used before it is stored.
+    /// Stores the task. The id of the task is not used before the task is stored.
     async fn create(
         &self,
         pending: Arc<PendingInput>,

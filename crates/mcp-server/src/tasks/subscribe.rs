@@ -15,7 +15,7 @@ use crate::subscriptions::{Filter, Subscriptions};
 const MAX_TASKS: usize = 256;
 
 impl Core {
-    /// Returns the ids of the tasks to which a client subscribes.
+    /// Returns the ids in the requested filter that the client may subscribe to.
     pub(crate) fn subscribed_tasks(
         &self,
         wanted: &SubscriptionFilter,

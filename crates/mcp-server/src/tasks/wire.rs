@@ -49,7 +49,7 @@ pub(super) fn created_result(task: &Task, stateless: bool) -> Payload {
     Payload::of(result)
 }
 
-/// Adds the id of a message's task to the `_meta` of the message.
+/// Adds the task's id to the `_meta` of a message.
 pub(super) fn relate_to_task(message: &mut Value, id: &str) {
     let Value::Object(members) = message else {
         return;

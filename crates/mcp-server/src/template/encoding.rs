@@ -1,4 +1,4 @@
-//! The percent-encoding of URIs, and path segments that lead out of their folder.
+//! Percent-encoding of URIs, and detection of path segments that lead out of their folder.
 
 use super::expand::encode_char;
 use super::syntax::is_triplet;
@@ -53,7 +53,7 @@ pub(super) fn decode(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Returns whether a segment of the path is `..`, independent of the variables.
+/// Returns whether a segment of the URI's path is `..`. Checks the whole path, not only the variables.
 pub(super) fn climbs_anywhere(uri: &str) -> bool {
     let path = uri.split(['?', '#']).next().unwrap_or_default();
     decode(path).is_none_or(|path| climbs(&path))

@@ -39,7 +39,7 @@ fn text(value: &serde_json::Value) -> Option<Cow<'_, str>> {
 }
 
 impl Operator {
-    /// Returns the prefix of the first value.
+    /// Returns the text that precedes the first value.
     pub(super) fn first(self) -> &'static str {
         match self {
             Self::Simple | Self::Reserved => "",
@@ -63,7 +63,7 @@ impl Operator {
         }
     }
 
-    /// Returns whether values are written with their names.
+    /// Returns whether each value is written with the name of its variable.
     pub(super) fn is_named(self) -> bool {
         matches!(self, Self::Parameter | Self::Query | Self::Continuation)
     }

@@ -12,22 +12,22 @@ use super::syntax::{Modifier, Operator, Part};
 
 /// Maximum length of a URI, in bytes.
 const BYTES: usize = 8 * 1024;
-/// The character that marks each parameter that an expression names. No URI contains this character.
+/// The character that marks the query parameters that are named in the template. No URI contains this character.
 const PARAMETER: char = '\n';
 
 #[derive(Debug, Clone)]
 pub(super) struct Matcher {
     steps: Vec<MatchStep>,
-    /// Names of query parameters, in the order of the template.
+    /// Names of the query parameters in the template, in order.
     query: Vec<String>,
 }
 
 #[derive(Debug, Clone)]
 enum MatchStep {
     Literal(String),
-    /// The steps before this index are optional; matching may continue at this index.
+    /// All steps between this step and the step with this index are optional. Matching may continue at the index.
     Maybe(usize),
-    /// A parameter that is present, with or without a value.
+    /// A parameter that is present. It may have no value.
     Named {
         name: String,
         text: String,
@@ -79,7 +79,7 @@ impl Class {
         matches!(self, Self::Parameter | Self::Query)
     }
 
-    /// Returns whether a slash is allowed, plain or encoded.
+    /// Returns whether a value may contain a slash, encoded or not.
     fn holds_paths(self) -> bool {
         matches!(self, Self::Query | Self::Fragment | Self::Reserved)
     }
@@ -182,8 +182,8 @@ impl Matcher {
         self.read(&table, &uri)
     }
 
-    /// Moves the parameters that the template names to the end of the query, in its order and
-    /// marked with [`PARAMETER`]. Other parameters stay in place.
+    /// Moves the query parameters that are named in the template to the end of the query. They are in the order of the template,
+    /// and each is marked with [`PARAMETER`]. Other parameters stay in place.
     fn mark_parameters<'u>(&self, uri: &'u str) -> Cow<'u, str> {
         let (rest, fragment) = uri.split_at(uri.find('#').unwrap_or(uri.len()));
         let Some((path, query)) = rest.split_once('?') else {
@@ -270,8 +270,8 @@ fn bind(found: &mut BTreeMap<String, String>, name: &str, value: String) -> Opti
     }
 }
 
-/// How well the remaining steps match the remaining URI: 0 for no match, otherwise 1 plus the
-/// number of optional parts that are present.
+/// For each step and each position in the URI: how well the remaining steps match the rest of the URI. 0 means no match;
+/// otherwise the number is 1 plus the number of optional parts that are present.
 struct Table {
     cells: Vec<u8>,
     width: usize,
@@ -326,7 +326,7 @@ impl Table {
         table
     }
 
-    /// Returns the last position at which a value that starts here can end, so that the rest has the best match.
+    /// Returns the last position at which a value that starts at `start` can end without making the match of the rest worse.
     fn end(&self, step: usize, start: usize, class: Class, uri: &[u8]) -> usize {
         let score = self.at(step, start);
         let run = uri[start..].iter().take_while(|&&byte| class.admits(byte));
@@ -360,7 +360,8 @@ fn is_safe(value: &str, class: Class, before: &str) -> bool {
         })
 }
 
-/// Returns whether a value is an absolute path: `root.join("/etc")` leaves the root.
+/// Returns whether a value after the text `before` is an absolute path. For example, `root.join("/etc")` leaves the folder
+/// `root`.
 fn starts_over(path: &str, before: &str) -> bool {
     let slashes = path.chars().take_while(|&c| c == '/' || c == '\\').count();
     let most = usize::from(!before.ends_with('/') || before.ends_with("://"));

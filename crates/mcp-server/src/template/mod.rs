@@ -59,8 +59,8 @@ pub use self::syntax::TemplateError;
 /// # What never matches
 ///
 /// A handler may use a variable as a path, so some URIs never match. These are URIs with a segment `..`, with a NUL, or with text
-/// that is not UTF-8. A URI with an encoded `/` or `\` in a variable that cannot contain a plain one does not match, either. It
-/// does not matter whether these characters are plain, encoded, or encoded twice. A variable `{+x}` after a `/` cannot begin with
+/// that is not UTF-8. A URI with an encoded `/` or `\` does not match either, if the variable cannot contain an unencoded `/` or
+/// `\`. Each rule also applies if the characters are encoded once or twice. A variable `{+x}` after a `/` cannot begin with
 /// another absolute path. This is not a sandbox: the handler must check links and drive letters.
 #[derive(Clone)]
 pub struct UriTemplate {
@@ -122,8 +122,8 @@ impl UriTemplate {
         })
     }
 
-    /// Returns the URI for these values, which may be lists and objects. Null, an empty list and an
-    /// empty object count as absent.
+    /// Returns the URI for these values, which may be lists and objects. Null, an empty list and an empty object are treated as
+    /// absent.
     pub fn expand_json(&self, values: &JsonObject) -> String {
         expand::expand(&self.parts, |name| expand::Value::of(values.get(name)?))
     }
@@ -140,7 +140,7 @@ impl UriTemplate {
         })
     }
 
-    /// Returns the values of the variables if the URI matches the template.
+    /// Returns the values of the variables if the URI matches the template, and `None` otherwise.
     ///
     /// See [what is matched](#what-is-matched) and [what never matches](#what-never-matches).
     pub fn matches(&self, uri: &str) -> Option<BTreeMap<String, String>> {

@@ -176,7 +176,7 @@ fn variables_are_listed_once_and_in_order() {
     assert_eq!(template.as_str(), "x://{b}/{+a}{?c,b}");
 }
 
-/// Templates, URIs, and the variables that they contain.
+/// Test cases: a template, a URI, and the variables that the URI contains.
 const COMPONENTS: &[(&str, &str, &str)] = &[
     ("note://{name}", "note://a", r#"{"name": "a"}"#),
     ("note://{name}", "note://a%20b%2B", r#"{"name": "a b+"}"#),
@@ -243,7 +243,7 @@ const COMPONENTS: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn uris_are_split_into_components() {
+fn the_variables_of_a_matching_uri_are_extracted() {
     for (template, uri, expected) in COMPONENTS {
         let expected = serde_json::from_str(expected).unwrap();
         assert_eq!(found(template, uri), Some(expected), "{template} {uri}");
@@ -251,7 +251,7 @@ fn uris_are_split_into_components() {
 }
 
 #[test]
-fn equal_spellings_of_a_uri_match() {
+fn equivalent_spellings_of_a_uri_match_the_same_template() {
     for (template, uri, name) in [
         ("KBInfo://{name}", "kbinfo://7", "7"),
         ("kbinfo://{name}", "KBINFO://7", "7"),

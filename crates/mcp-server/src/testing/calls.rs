@@ -16,8 +16,8 @@ impl TestClient {
     /// Calls a tool and answers its input requests.
     ///
     /// # Errors
-    /// The call was answered with a JSON-RPC error, or needed more than 16 round trips. An error of
-    /// the tool itself is a result with `is_error`.
+    /// The call was answered with a JSON-RPC error, or needed more than 16 round trips. If the tool reports an error, the method
+    /// returns a result with `is_error`.
     pub async fn call_tool(
         &self,
         name: &str,

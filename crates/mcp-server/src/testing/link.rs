@@ -8,7 +8,7 @@ use mcp_jsonrpc::{ErrorObject, RawJson};
 use mcp_protocol::{Call, Caller, Closed, Delivery, Extras, Link, MethodName, RequestOrigin, lock};
 use serde_json::Value;
 
-/// A function that returns the result of a server request or input request for its method and params.
+/// A function that receives the method and params of a server request or input request, and returns the result.
 pub(super) type Answers = Arc<dyn Fn(&str, &Value) -> Result<Value, ErrorObject> + Send + Sync>;
 
 /// The notifications that a client has received, each with its method and params.
@@ -34,8 +34,9 @@ impl Notifications {
         waiting.into_iter().for_each(Waker::wake);
     }
 
-    /// Calls `read` for each notification from number `position` on, and returns the first result. Moves `position` behind that
-    /// notification. If there is no result, registers the waker for the next notification.
+    /// Calls `read` for each notification from index `position` on, until `read` returns a value, and returns this value.
+    /// Afterwards `position` is the index after that notification. If `read` returns no value, registers the waker for the next
+    /// notification.
     pub(super) fn find<T>(
         &self,
         position: &mut usize,

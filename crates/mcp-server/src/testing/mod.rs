@@ -75,7 +75,7 @@ pub struct TestClient {
     answers: Answers,
     caller: Arc<Caller>,
     notifications: Arc<Notifications>,
-    /// The link for messages outside of requests; the server holds a weak reference to it.
+    /// The link for messages that do not belong to a request. The server holds only a weak reference to the link.
     general: Arc<TestLink>,
     next: Arc<AtomicI64>,
 }
@@ -162,9 +162,9 @@ impl TestClient {
         self.signed_in(caller)
     }
 
-    /// Signs the client in. In contrast to [`on_behalf`](Self::on_behalf), requests have everything that an authentication layer
-    /// adds: for a `mcp_auth::server::Identity`, these are its scopes and the value of the extractor `mcp_auth::server::Auth`.
-    /// The first caller of a client owns its session.
+    /// Signs the client in. In contrast to [`on_behalf`](Self::on_behalf), requests contain everything that an authentication
+    /// layer adds. For a `mcp_auth::server::Identity`, these are the scopes of the identity and the value of the extractor
+    /// `mcp_auth::server::Auth`. The first caller of a client owns its session.
     #[must_use]
     pub fn signed_in(mut self, caller: impl Into<Caller>) -> Self {
         self.caller = Arc::new(caller.into());
@@ -217,8 +217,8 @@ impl TestClient {
         TestSubscription::open(self, changes.into_iter().collect()).await
     }
 
-    /// Sends a request, answers its input requests, and returns its result. On the stateless
-    /// revision the client adds its members to `_meta` in `params`, and its log level is `info`.
+    /// Sends a request, answers its input requests, and returns its result. On the stateless revision, the client adds the
+    /// revision, its name, its capabilities and the log level `info` to `_meta` in `params`.
     ///
     /// # Errors
     /// The request was answered with a JSON-RPC error.
@@ -266,7 +266,8 @@ impl TestClient {
         guarded(|| self.server.notification(&notification))
     }
 
-    /// Adds the members of the client to `_meta`. Other members, such as a progress token, stay.
+    /// Adds the revision, the client's name and capabilities, and the log level to `_meta`. Other members, such as a progress
+    /// token, stay.
     fn add_meta(&self, params: &mut Value) {
         let meta = &mut params["_meta"];
         meta[PROTOCOL_VERSION_KEY] = self.revision.as_str().into();

@@ -20,7 +20,7 @@ use crate::Change;
 #[must_use = "dropping the subscription ends it"]
 pub struct TestSubscription {
     notifications: Arc<Notifications>,
-    /// The number of the next notification in `notifications`.
+    /// The index of the next unread notification.
     position: usize,
     wanted: Vec<Change>,
     /// The request `subscriptions/listen`.
@@ -89,7 +89,7 @@ impl TestSubscription {
             }
             ended.map(|result| {
                 result?;
-                let problem = "the server ended the subscription before it acknowledged it";
+                let problem = "the server ended the subscription before acknowledging it";
                 Err(ErrorObject::internal(problem))
             })
         });
@@ -180,13 +180,13 @@ impl ListenRequest {
         polled
     }
 
-    /// Returns whether the params of a notification have the id of this subscription.
+    /// Returns whether the params of a notification contain the id of this subscription.
     fn has(&self, params: &Value) -> bool {
         params["_meta"][SUBSCRIPTION_ID_KEY] == json!(self.id)
     }
 }
 
-/// Returns the URI of the changed resource.
+/// Returns the URI if the change is about a resource.
 fn uri(change: &Change) -> Option<&String> {
     match change {
         Change::Resource(uri) => Some(uri),

@@ -44,6 +44,6 @@ fn a_progress_token_is_sent_at_every_revision() {
 
 #[test]
 #[should_panic(expected = "differs from 2026-07-28")]
-fn different_results_of_revisions_are_reported() {
+fn a_test_fails_if_revisions_give_different_results() {
     block_on(on_every_revision(server, async |client| client.revision()));
 }

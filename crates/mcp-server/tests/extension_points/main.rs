@@ -66,6 +66,6 @@ fn the_rules_of_extension_points_hold_at_every_revision() {
 }
 
 #[test]
-fn the_handshake_and_unknown_methods_are_seen() {
-    middleware::the_handshake_and_unknown_methods_are_seen();
+fn middleware_receives_the_handshake_and_unknown_methods() {
+    middleware::middleware_receives_the_handshake_and_unknown_methods();
 }

@@ -101,7 +101,7 @@ pub(super) fn the_first_middleware_is_the_outermost(revision: Revision) {
     }
 }
 
-pub(super) fn the_handshake_and_unknown_methods_are_seen() {
+pub(super) fn middleware_receives_the_handshake_and_unknown_methods() {
     for revision in Revision::WITH_SESSIONS {
         let records = Records::default();
         let client = TestClient::at(revision, tools().layer(Recorder("a", records.clone())));

@@ -118,7 +118,7 @@ fn an_empty_field_of_a_prompt_counts_as_absent_unless_it_may_be_empty_text() {
 }
 
 #[test]
-fn variables_of_uris_are_read_by_type() {
+fn uri_variables_are_converted_to_the_types_of_their_parameters() {
     #[derive(Deserialize, JsonSchema)]
     struct Variables {
         id: NonZeroU32,

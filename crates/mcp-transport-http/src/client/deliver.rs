@@ -1,4 +1,4 @@
-//! The delivery of messages to which the server responds with a status only. They are sent one after the other.
+//! The delivery of messages that the server only acknowledges with a status. They are sent one after the other.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,11 +14,12 @@ use crate::client::state::ClientState;
 use crate::client::wire::connection::{RequestKind, SendError};
 use crate::http_service::ResponseBody;
 
-/// Maximum number of bytes of an unused body that are read, and maximum time for this, so that the connection can be used again.
+/// Maximum number of bytes that are read from an unused body, and maximum time for reading them. The rest of the body is read so
+/// that the connection can be used again.
 const DRAIN_BYTES: usize = 64 << 10;
 const DRAIN_TIME: Duration = Duration::from_secs(1);
 
-/// The reason why a message was not accepted.
+/// The reason why the server did not accept a message.
 pub(crate) enum DeliveryError {
     /// The server does not know the session.
     SessionLost,
@@ -74,8 +75,8 @@ async fn send(state: &Arc<ClientState>, note: QueuedMessage) {
     tracing::warn!("a notification was not delivered: the server lost the session twice");
 }
 
-/// Starts listening and waits until the GET stream is open, up to `listen_wait`. Some servers send requests on that stream, and
-/// lose these requests while it is not open.
+/// Starts listening on the GET stream. Waits until the stream is open, for at most `listen_wait`. Some servers send requests on
+/// this stream, and lose these requests while the stream is not open.
 async fn wait_for_listening(state: &Arc<ClientState>) {
     if state.options.listen {
         state.start_listening();
@@ -84,7 +85,7 @@ async fn wait_for_listening(state: &Arc<ClientState>) {
 }
 
 /// Sends a message within a session and waits until the server has accepted it. An interrupted delivery is repeated once. This is
-/// safe, because these messages can be delivered twice.
+/// safe, because notifications and responses can be delivered twice.
 pub(crate) async fn deliver(
     state: &ClientState,
     session: &Session,

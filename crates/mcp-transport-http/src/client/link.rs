@@ -1,4 +1,4 @@
-//! The interface of the transport for the client role: the connection handle and the `Link` of the client.
+//! The client's interface to this transport: the connection handle and the `Link` of the client.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use mcp_protocol::{
 };
 use mcp_types::method;
 
-/// A connection to one server. Dropping it closes the connection.
+/// A connection to one server. Dropping this handle closes the connection.
 #[derive(Debug)]
 pub(crate) struct ConnectionHandle(Arc<ClientState>);
 
@@ -36,8 +36,9 @@ impl Connection for ConnectionHandle {
         true
     }
 
-    /// Closes the connection and waits until all of its tasks have ended. It is not an error if the session cannot be ended,
-    /// because nothing of the connection is left on this side. For example, the server is unreachable or does not allow it.
+    /// Closes the connection and waits until all of its tasks have ended. It is not an error if the session at the server cannot
+    /// be ended, for example because the server is unreachable or does not allow it. On this side, the connection has ended in
+    /// any case.
     fn close(&self) -> BoxFuture<'static, Result<(), TransportError>> {
         let state = Arc::clone(&self.0);
         Box::pin(async move {

@@ -11,12 +11,11 @@ pub(crate) enum ListenState {
     Off,
     /// The client listens, or is about to listen.
     On,
-    /// The server was unreachable for too long. The next call that reaches it starts listening
-    /// again.
+    /// The server was unreachable for too long. When a call reaches the server again, the client starts listening again.
     Suspended,
 }
 
-/// The listening state of one connection, and whether the server has answered the first GET.
+/// Whether the client listens on the GET stream of a connection, and whether the server has answered the first GET.
 pub(crate) struct Listening {
     state: watch::Sender<ListenState>,
     answered: watch::Sender<bool>,
@@ -41,13 +40,13 @@ impl Listening {
         self.state.send_replace(state);
     }
 
-    /// Completes when the state is `On`. Cancel safe.
+    /// Waits until the state is `On`. Cancel safe.
     pub(crate) async fn wanted(&self) {
         let is_on = |state: &ListenState| *state == ListenState::On;
         let _ = self.state.subscribe().wait_for(is_on).await;
     }
 
-    /// Completes when the state is not `On`. Cancel safe.
+    /// Waits until the state is not `On`. Cancel safe.
     pub(crate) async fn ended(&self) {
         let is_off = |state: &ListenState| *state != ListenState::On;
         let _ = self.state.subscribe().wait_for(is_off).await;
@@ -66,7 +65,7 @@ impl Listening {
         self.answered.send_replace(true);
     }
 
-    /// Completes when the server has answered the first GET. Cancel safe.
+    /// Waits until the server has answered the first GET. Cancel safe.
     pub(crate) async fn answered(&self) {
         let _ = self
             .answered

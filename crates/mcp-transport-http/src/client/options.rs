@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use mcp_protocol::{MuxLimits, Strictness};
 
-/// Limits and timeouts of one connection. Each has a default. Everything is limited, except the time until a response arrives,
-/// which the caller limits.
+/// Limits and timeouts of one connection. Each has a default. Everything is limited, except the time until a response arrives:
+/// the caller limits this time.
 #[derive(Debug, Clone)]
 pub struct ClientOptions {
     pub(crate) message_bytes: usize,
@@ -33,9 +33,9 @@ pub struct ClientOptions {
 /// The policy for reconnecting an interrupted event stream.
 #[derive(Debug, Clone)]
 pub(crate) struct ReconnectPolicy {
-    /// Maximum number of consecutive attempts without a new event.
+    /// Maximum number of consecutive attempts during which no new event arrives.
     pub(crate) attempts: u32,
-    /// Maximum number of attempts for one call, with or without new events.
+    /// Maximum number of attempts for one call. Attempts after which new events arrive count as well.
     pub(crate) total: u32,
     pub(crate) base: Duration,
     pub(crate) cap: Duration,
@@ -43,8 +43,8 @@ pub(crate) struct ReconnectPolicy {
 }
 
 impl ReconnectPolicy {
-    /// Returns the delay before the next attempt, after `attempt` failed attempts. It is a random part (full jitter) of a bound
-    /// that doubles each time, so that many clients do not reconnect to the same server at once.
+    /// Returns the delay before the next attempt, after `attempt` failed attempts. The delay is a random part (full jitter) of an
+    /// upper bound that doubles with each attempt. It is random so that many clients do not reconnect to the same server at once.
     pub(crate) fn delay(&self, attempt: u32) -> Duration {
         let bound = self.base.saturating_mul(1 << attempt.min(16)).min(self.cap);
         // The upper 32 bits are random enough, and the product cannot overflow.
@@ -99,8 +99,7 @@ impl ClientOptions {
         self
     }
 
-    /// Sets the maximum length of a session id in bytes. Default: 1,024, which has room for a
-    /// signed token.
+    /// Sets the maximum length of a session id in bytes. Default: 1,024, which is enough for a signed token.
     #[must_use]
     pub fn with_max_session_id_bytes(mut self, bytes: usize) -> Self {
         self.session_id_bytes = bytes;
@@ -114,7 +113,7 @@ impl ClientOptions {
         self
     }
 
-    /// Sets the limits of the connection: calls in flight, server requests in flight, bytes of
+    /// Sets the limits of the connection: the number of calls in flight, the number of server requests in flight, the bytes of
     /// queued notifications, and the limits on one message.
     #[must_use]
     pub fn with_limits(mut self, limits: MuxLimits) -> Self {
@@ -122,24 +121,24 @@ impl ClientOptions {
         self
     }
 
-    /// Sets the maximum number of blocking handlers that run at the same time. Default: 64. Further
-    /// requests are answered with an error.
+    /// Sets the maximum number of blocking handlers that run at the same time. Default: 64. Further server requests are answered
+    /// with an error.
     #[must_use]
     pub fn with_max_blocking_handlers(mut self, threads: usize) -> Self {
         self.blocking = threads;
         self
     }
 
-    /// Sets the maximum number of resource subscriptions that are restored in a new session.
-    /// Default: 1,024.
+    /// Sets the maximum number of resource subscriptions that are restored when a new session replaces a lost session. Default:
+    /// 1,024.
     #[must_use]
     pub fn with_max_restored_subscriptions(mut self, subscriptions: usize) -> Self {
         self.restored = subscriptions;
         self
     }
 
-    /// Sets whether the response to a request may arrive on the GET stream after the server has
-    /// answered the request itself with 202; default: yes. The specification does not allow it.
+    /// Sets whether the client tolerates a deviation of servers: after the server has answered a request with 202, it sends the
+    /// response on the GET stream. The specification does not allow this. Default: tolerated.
     #[must_use]
     pub fn with_strictness(mut self, strictness: Strictness) -> Self {
         self.strictness = strictness;
@@ -155,14 +154,14 @@ impl ClientOptions {
     }
 
     /// Sets how long the first calls after the handshake wait until the GET stream is open. Default: 1 s. Some servers send the
-    /// server requests of a call on that stream, and lose these requests while it is not open.
+    /// server requests of a call on this stream, and lose these requests while the stream is not open.
     #[must_use]
     pub fn with_listen_wait(mut self, longest: Duration) -> Self {
         self.listen_wait = longest;
         self
     }
 
-    /// Sets the maximum number of consecutive reconnects of an event stream without a new event. Default: 8.
+    /// Sets the maximum number of consecutive reconnects of an event stream during which no new event arrives. Default: 8.
     #[must_use]
     pub fn with_max_reconnects(mut self, attempts: u32) -> Self {
         self.reconnect.attempts = attempts;
@@ -200,17 +199,16 @@ impl ClientOptions {
         self
     }
 
-    /// Sets how many redirects one message follows. All of them must stay within the same origin.
-    /// Default: 5.
+    /// Sets the maximum number of redirects that one message follows. All redirects must stay within the same origin. Default: 5.
     #[must_use]
     pub fn with_max_redirects(mut self, redirects: usize) -> Self {
         self.redirects = redirects;
         self
     }
 
-    /// Sets the maximum `Retry-After` after which the client repeats a request. Each request is
-    /// repeated at most once. The header is a number of seconds or a date.
-    /// Default: 5 s. Tool calls are never repeated.
+    /// Sets the maximum wait in a `Retry-After` header for which the client repeats a request. The header contains a number of
+    /// seconds or a date. With a longer wait, the request fails. Each request is repeated at most once, and tool calls are never
+    /// repeated. Default: 5 s.
     #[must_use]
     pub fn with_max_retry_after(mut self, longest: Duration) -> Self {
         self.retry_after = longest;
@@ -241,22 +239,21 @@ impl ClientOptions {
         self
     }
 
-    /// Sets the shutdown timeout: half of it for queued messages, half for ending the session.
-    /// Default: 2 s.
+    /// Sets the shutdown timeout. Half of it is for sending queued messages, and half is for ending the session. Default: 2 s.
     #[must_use]
     pub fn with_close_timeout(mut self, timeout: Duration) -> Self {
         self.close_timeout = timeout;
         self
     }
 
-    /// Sets how many idle connections the built-in HTTP client keeps. Default: 64.
+    /// Sets how many idle HTTP connections the built-in HTTP client keeps. Default: 64.
     #[must_use]
     pub fn with_max_idle_connections(mut self, connections: usize) -> Self {
         self.idle_connections = connections;
         self
     }
 
-    /// Sets how long the built-in HTTP client keeps an idle connection. Default: 60 s.
+    /// Sets how long the built-in HTTP client keeps an idle HTTP connection. Default: 60 s.
     #[must_use]
     pub fn with_idle_timeout(mut self, timeout: Duration) -> Self {
         self.idle_timeout = timeout;

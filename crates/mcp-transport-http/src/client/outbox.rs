@@ -1,4 +1,4 @@
-//! The queue of messages to which the server responds with a status only: notifications and responses.
+//! The queue of messages that the server only acknowledges with a status: notifications and responses.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -27,14 +27,15 @@ struct State {
 
 pub(crate) struct QueuedMessage {
     pub(crate) message: Bytes,
-    /// The session of the message, or `None` for the current session.
+    /// The session in which the message is sent. `None` means the current session.
     pub(crate) session: Option<Arc<Session>>,
     /// Whether the message is `notifications/initialized`.
     pub(crate) is_initialized: bool,
 }
 
 impl Outbox {
-    /// Creates a queue that drops lossy messages above `limit` bytes, and all messages above twice this limit.
+    /// Creates a queue. If it holds more than `limit` bytes, it drops lossy messages. If it holds more than twice this limit, it
+    /// drops all messages.
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -68,12 +69,12 @@ impl Outbox {
         !std::mem::replace(&mut state.sending, true)
     }
 
-    /// Returns the bytes of the queued messages.
+    /// Returns the total size of the queued messages, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         lock(&self.state).bytes
     }
 
-    /// Returns the next message, or `None` if the queue is empty and the sending task ends.
+    /// Returns the next message. Returns `None` if the queue is empty. The sending task then ends.
     pub(crate) fn next(&self) -> Option<QueuedMessage> {
         let mut state = lock(&self.state);
         let note = state.queue.pop_front();
@@ -84,24 +85,24 @@ impl Outbox {
         note
     }
 
-    /// Counts the message returned by [`next`](Self::next) as sent or given up.
+    /// Records that the message from [`next`](Self::next) was sent or given up.
     pub(crate) fn mark_sent(&self) {
         self.sent.send_modify(|sent| *sent += 1);
     }
 
-    /// Returns the number of messages queued so far, for [`sent_up_to`](Self::sent_up_to).
+    /// Returns the number of messages that were queued so far. Pass it to [`sent_up_to`](Self::sent_up_to).
     pub(crate) fn position(&self) -> u64 {
         lock(&self.state).pushed
     }
 
-    /// Completes when all messages up to a position are sent. Cancel safe.
+    /// Waits until all messages up to `position` are sent. Cancel safe.
     pub(crate) async fn sent_up_to(&self, position: u64) {
         if *self.sent.borrow() < position {
             let _ = self.sent.subscribe().wait_for(|it| *it >= position).await;
         }
     }
 
-    /// Completes when all messages queued so far are sent. Cancel safe.
+    /// Waits until all messages that were queued so far are sent. Cancel safe.
     pub(crate) async fn sent(&self) {
         self.sent_up_to(self.position()).await;
     }
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn lossy_messages_are_dropped_first() {
+    fn a_full_outbox_drops_lossy_messages_first() {
         let outbox = Outbox::new(10);
         assert!(outbox.push(note(10), Delivery::Lossy));
         outbox.push(note(5), Delivery::Lossy);
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn one_sender_is_started_at_a_time() {
+    fn an_outbox_starts_only_one_sending_task_at_a_time() {
         let outbox = Outbox::new(10);
         assert!(outbox.push(note(1), Delivery::Always));
         assert!(!outbox.push(note(1), Delivery::Always));

@@ -1,4 +1,4 @@
-//! The times and positions at which an interrupted event stream is resumed.
+//! Decides when an interrupted event stream is resumed, and after which event.
 //!
 //! Specification:
 //! [resumability](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery).
@@ -10,20 +10,20 @@ use http::HeaderValue;
 use crate::client::options::ReconnectPolicy;
 use crate::sse::Event;
 
-/// The minimum delay is the base delay divided by this number, even if the server requests no delay. The minimum limits the
-/// reconnects if a server closes the stream after every event.
+/// The base delay divided by this number is the minimum delay, even if the server requests no delay. Without a minimum, a server
+/// that closes the stream after every event would cause constant reconnects.
 const MIN_DELAY_DIVISOR: u32 = 16;
 
-/// The state of one event stream across all connections that carry it.
+/// The state of one event stream. It is kept when a new connection carries the stream.
 pub(crate) struct ResumeState<'a> {
     policy: &'a ReconnectPolicy,
-    /// The id of the last event, where the stream is resumed.
+    /// The id of the last event. The stream is resumed after this event.
     last: Option<HeaderValue>,
-    /// The delay requested by the server.
+    /// The delay that the server requested.
     retry: Option<Duration>,
-    /// Attempts since the last new event.
+    /// Number of attempts since the last new event.
     attempts: u32,
-    /// All attempts, and their maximum.
+    /// Number of all attempts, and the maximum of this number.
     total: u32,
     max_total: u32,
 }
@@ -49,13 +49,13 @@ impl<'a> ResumeState<'a> {
         }
     }
 
-    /// Returns the id to resume after, or `None` if the server sent no id that is valid in a header.
+    /// Returns the id of the event after which to resume. Returns `None` if the server sent no id that is valid in a header.
     pub(crate) fn last(&self) -> Option<&HeaderValue> {
         self.last.as_ref()
     }
 
-    /// Records an event. Returns whether it is progress: a message or a new id, which resets the count
-    /// of attempts.
+    /// Records an event. Returns whether the event is progress, which means that it is a message or has a new id. Progress resets
+    /// the number of attempts.
     pub(crate) fn record(&mut self, event: &Event<'_>) -> bool {
         let mut is_progress = event.is_message();
         if let Some(id) = event.id {
@@ -69,12 +69,12 @@ impl<'a> ResumeState<'a> {
         is_progress
     }
 
-    /// Records the delay requested by the server.
+    /// Records the delay that the server requested.
     pub(crate) fn set_retry(&mut self, retry: Option<Duration>) {
         self.retry = retry.or(self.retry);
     }
 
-    /// Resets the count of attempts after the stream was open long enough.
+    /// Resets the number of attempts. Call it after the stream was open long enough.
     pub(crate) fn reset_attempts(&mut self) {
         self.attempts = 0;
     }
@@ -84,7 +84,7 @@ impl<'a> ResumeState<'a> {
         self.last = None;
     }
 
-    /// Returns the delay before the next attempt, or `None` if the maximum is reached.
+    /// Returns the delay before the next attempt. Returns `None` if the maximum number of attempts is reached.
     pub(crate) fn next_wait(&mut self) -> Option<Duration> {
         if self.attempts >= self.policy.attempts || self.total >= self.max_total {
             return None;
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_without_progress_are_limited_and_slow_down() {
+    fn reconnects_without_progress_are_limited_and_increasingly_delayed() {
         let options = options();
         let mut resume = ResumeState::of_call(&options.reconnect);
         assert_eq!(resume.next_wait(), Some(2 * SECOND));
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_of_one_call_are_limited_even_with_progress() {
+    fn reconnects_of_one_call_are_limited_even_with_progress() {
         let options = options()
             .with_max_reconnects(3)
             .with_max_total_reconnects(5);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn the_delay_of_the_server_is_a_minimum() {
+    fn the_delay_that_the_server_requests_is_a_minimum() {
         let options = options();
         let mut resume = ResumeState::of_call(&options.reconnect);
         resume.set_retry(Some(SECOND));
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_id_clears_the_position() {
+    fn an_empty_event_id_clears_the_position_to_resume_from() {
         let options = options();
         let mut resume = ResumeState::of_call(&options.reconnect);
         resume.record(&event(Some("a b/é"), ""));

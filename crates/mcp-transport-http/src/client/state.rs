@@ -32,15 +32,14 @@ pub(crate) struct ClientState {
     pub(crate) outgoing: Outgoing,
     pub(crate) incoming: Incoming,
     pub(crate) sessions: Sessions,
-    /// Queued notifications. A call that is made after a notification waits until the notification is sent.
+    /// Queued notifications. A later call waits until the notifications queued before it are sent.
     pub(crate) outbox: Outbox,
-    /// Queued cancellations. No call waits for them.
+    /// Queued cancellations. Calls do not wait for cancellations.
     pub(crate) cancels: Outbox,
     pub(crate) listening: Listening,
     pub(crate) tasks: Tasks,
     pub(crate) permits: Permits,
-    /// The message multiplexer for a server that only supports the HTTP+SSE transport of
-    /// 2024-11-05.
+    /// The multiplexer for messages, if the server supports only the HTTP+SSE transport of 2024-11-05.
     #[cfg(feature = "legacy")]
     pub(crate) legacy: OnceLock<Arc<mcp_protocol::Mux>>,
     stage: watch::Sender<ConnectionStage>,
@@ -48,17 +47,17 @@ pub(crate) struct ClientState {
     pub(crate) this: Weak<Self>,
 }
 
-/// Permits for everything that is limited in number.
+/// Permits for everything whose number is limited.
 pub(crate) struct Permits {
-    /// Server requests that have no response yet. There are twice as many permits as
-    /// `MuxLimits::incoming`, so that pings and refusals are still possible at that limit.
+    /// Permits for server requests without a response. There are twice as many permits as `MuxLimits::incoming`. At the limit of
+    /// `MuxLimits::incoming`, pings and refusals are therefore still possible.
     pub(crate) server_requests: Arc<Semaphore>,
     pub(crate) threads: Capacity,
-    /// Event streams that are read to their end after the response.
+    /// Permits for event streams that are read to their end after the response.
     pub(crate) stream_tails: Arc<Semaphore>,
 }
 
-/// Number of event streams that are read to their end after the response at the same time.
+/// Maximum number of event streams that are read to their end after the response at the same time.
 const MAX_STREAM_TAILS: usize = 64;
 
 impl Permits {
@@ -111,7 +110,7 @@ impl ClientState {
         state
     }
 
-    /// Sends a request of a session.
+    /// Sends an HTTP request in a session.
     pub(crate) async fn send(
         &self,
         session: &Session,
@@ -126,8 +125,8 @@ impl ClientState {
         self.http.send(&request).await
     }
 
-    /// Sends a message of the stateless revision with the headers that echo values of its body. `limit` is the time until the
-    /// head of the response.
+    /// Sends a message of the stateless revision. `headers` echo values of its body. `limit` is the maximum time until the head
+    /// of the response arrives.
     pub(crate) async fn post_stateless(
         &self,
         headers: &[(HeaderName, HeaderValue)],
@@ -160,7 +159,7 @@ impl ClientState {
         self.closed.get()
     }
 
-    /// Waits for `work`, but at most until the connection ends. Cancel safe if `work` is.
+    /// Waits for `work` or for the end of the connection, whichever is first. Cancel safe if `work` is cancel safe.
     pub(crate) async fn until_closed<T>(
         &self,
         work: impl Future<Output = T>,
@@ -179,7 +178,7 @@ impl ClientState {
         }
     }
 
-    /// Completes with the reason when the connection has ended. Cancel safe.
+    /// Waits until the connection has ended, and returns the reason. Cancel safe.
     pub(crate) async fn ended(&self) -> Closed {
         let mut stage = self.stage.subscribe();
         let _ = stage
@@ -188,7 +187,7 @@ impl ClientState {
         self.closed.get().cloned().unwrap_or_else(Closed::local)
     }
 
-    /// Completes when all tasks of the connection have ended. Cancel safe.
+    /// Waits until all tasks of the connection have ended. Cancel safe.
     pub(crate) async fn wait_closed(&self) {
         let mut stage = self.stage.subscribe();
         let _ = stage
@@ -196,8 +195,8 @@ impl ClientState {
             .await;
     }
 
-    /// Marks a session as lost: the server no longer knows it. The task in `reinitialize` then
-    /// opens a new session; wait for it with [`Sessions::current`].
+    /// Marks a session as lost, because the server no longer knows it. The task in `reinitialize` then opens a new session. To
+    /// wait for the new session, call [`Sessions::current`].
     pub(crate) fn session_lost(&self, lost: &Session) {
         if self.closed().is_none() && self.sessions.mark_lost(lost) {
             tracing::info!(endpoint = %self.http.endpoint, "the server forgot the session; opening a new one");
@@ -218,7 +217,7 @@ impl ClientState {
         }
     }
 
-    /// Ends the connection: calls fail with `reason` at once, server requests are cancelled, and a task ends the session. A
+    /// Ends the connection. Calls fail with `reason` at once, server requests are cancelled, and a task ends the session. A
     /// second call does nothing.
     pub(crate) fn close(&self, reason: Closed) {
         if self.closed.set(reason).is_err() {
@@ -278,7 +277,7 @@ async fn end(state: Arc<ClientState>, gone: ClosedGuard) {
     drop(gone);
 }
 
-/// Sets the stage to `Closed` on drop, even if the runtime drops the closing task.
+/// A guard that sets the stage to `Closed` when it is dropped. This works even if the runtime drops the closing task.
 struct ClosedGuard(watch::Sender<ConnectionStage>);
 
 impl Drop for ClosedGuard {
@@ -287,7 +286,7 @@ impl Drop for ClosedGuard {
     }
 }
 
-/// The tasks of one connection, which end with it.
+/// The tasks of one connection. They end with the connection.
 pub(crate) struct Tasks {
     /// The runtime. It is stored here so that a call can be dropped outside of the runtime.
     runtime: Handle,
@@ -321,7 +320,7 @@ impl Tasks {
         self.runtime.spawn_blocking(work)
     }
 
-    /// Stops all tasks and completes when none is left. Cancel safe.
+    /// Stops all tasks, and waits until all of them have ended. Cancel safe.
     pub(crate) async fn stop(&self) {
         self.stop.cancel();
         self.tracker.close();

@@ -33,21 +33,21 @@ use crate::http_service::{HttpService, RequestBody, TowerService};
 /// # }
 /// ```
 ///
-/// It must be started within a tokio runtime with the timer enabled and, unless
-/// [`service`](Self::service) replaces the built-in HTTP client, with I/O enabled. Nothing is sent
-/// before the first call.
+/// The transport must be started within a tokio runtime with the timer enabled. The built-in HTTP client also needs I/O enabled;
+/// [`service`](Self::service) replaces this client. Nothing is sent before the first call.
 ///
-/// A clone opens another MCP connection to the same server. Clones share the authorizer and the HTTP connections of the
-/// built-in client, so that many sessions need few HTTP connections.
+/// Each clone opens a separate MCP connection to the same server. Clones share the authorizer and the HTTP connections of the
+/// built-in client, so that many sessions need only few HTTP connections.
 ///
 /// # Failures
 ///
 /// A failure ends one call, not the connection. The error says what happened and what to do. If an event stream is interrupted
 /// and its events have ids, the client resumes the stream with `Last-Event-ID`. If a response is lost in another way, the client
-/// sends the request again, once, provided that it has no side effects. The client never calls a tool twice; the error says that
-/// the tool may have run. If the server has lost the session, the client opens a new session and restores its log level and
-/// subscriptions. On the stateless revision (2026-07-28) an interrupted stream fails its call and nothing is repeated. The
-/// connection ends when it is closed or dropped, or when no new session can be opened.
+/// sends the request once more, provided that the request has no side effects. The client never calls a tool twice. If the
+/// response to a tool call is lost, the error says that the tool may have run. If the server has lost the session, the client
+/// opens a new session and restores its log level and subscriptions. On the stateless revision (2026-07-28), a call fails if its
+/// stream is interrupted, and the client does not repeat it. The connection ends when it is closed or dropped, or when no new
+/// session can be opened.
 ///
 /// # Cancel safety
 /// Dropping a call cancels it at the server. Dropping the connection ends the session in the
@@ -64,11 +64,11 @@ pub struct HttpTransport {
     options: ClientOptions,
     tls: connect::Tls,
     service: Option<Arc<dyn HttpService<RequestBody>>>,
-    /// The built-in client, after the first start of this transport or of a clone.
+    /// The built-in HTTP client. It is created when this transport or a clone is first started.
     built_in: Arc<OnceLock<Arc<dyn HttpService<RequestBody>>>>,
 }
 
-/// Headers that only the transport sets, and headers that are for one connection.
+/// Headers that only the transport itself sets, and headers that apply to a single HTTP connection.
 const OWN: [HeaderName; 14] = [
     header::EXPECT,
     header::TE,
@@ -158,9 +158,8 @@ impl HttpTransport {
         self
     }
 
-    /// Sends requests with this tower service instead of the built-in HTTP client, for example with
-    /// a proxy, client certificates or a recorder. The service receives absolute URLs and must not
-    /// follow redirects.
+    /// Sends requests with this tower service instead of the built-in HTTP client. Such a service can, for example, use a proxy
+    /// or client certificates, or record requests. The service receives absolute URLs and must not follow redirects.
     pub fn service<S, B>(mut self, service: S) -> Self
     where
         S: Service<Request<RequestBody>, Response = Response<B>> + Clone + Send + 'static,
@@ -173,8 +172,8 @@ impl HttpTransport {
         self
     }
 
-    /// Returns whether third parties can read the messages in transit. They can if the URL is not `https` and its host is not
-    /// this machine.
+    /// Returns whether third parties can read the messages in transit. This is the case if the URL is not `https` and its host is
+    /// not this machine.
     pub fn is_readable_in_transit(&self) -> bool {
         !self.endpoint.is_secure() && !self.endpoint.is_local()
     }

@@ -33,11 +33,11 @@ use crate::sync::lock;
 /// The query parameter with the session id.
 const SESSION: &str = "sessionId";
 
-/// The HTTP+SSE transport of revision 2024-11-05, in addition to an [`Endpoint`]: a tower service
-/// that answers GET with the event stream, and receives messages by POST.
+/// The HTTP+SSE transport of revision 2024-11-05, for use in addition to an [`Endpoint`]. It is a tower service that answers GET
+/// with the event stream and receives messages by POST.
 ///
-/// It can be mounted at one path or at two. The event stream tells the client where to post messages: to the path of the GET,
-/// unless [`message_path`](Self::message_path) sets another path.
+/// It can be mounted at one path for both, or at two paths. The event stream tells the client where to post messages. This is the
+/// path of the GET, unless [`message_path`](Self::message_path) sets another path.
 #[derive(Clone)]
 pub struct LegacyEndpoint {
     endpoint: Arc<SharedEndpoint>,
@@ -83,7 +83,7 @@ impl LegacyEndpoint {
         }
     }
 
-    /// Handles GET: opens a session, which ends with its event stream.
+    /// Handles GET: opens a session. The session ends with its event stream.
     fn open(&self, parts: Box<RequestHead>) -> Result<Response<Body>, Refusal> {
         let mcp_headers = McpHeaders::of(&parts.headers);
         admission::check_accept(&parts.headers, &mcp_headers, admission::EVENTS)?;
@@ -295,7 +295,7 @@ impl EventSource for SseBody {
 }
 
 impl SseBody {
-    /// Sends a comment if the stream has been idle.
+    /// Returns a comment if nothing was sent for the keep-alive interval.
     fn poll_quiet(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let interval = self.endpoint.state.options.streams.keep_alive_interval;
         let timer = self

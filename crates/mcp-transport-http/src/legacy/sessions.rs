@@ -17,7 +17,7 @@ pub(crate) struct Session {
     pub(crate) mux: Arc<Mux>,
     pub(crate) principal: Option<Principal>,
     pub(crate) owner: Option<KnownOwner>,
-    /// The scopes of the request that opened the stream.
+    /// The scopes that were granted to the request that opened the stream.
     pub(crate) grant: Option<Grant>,
 }
 

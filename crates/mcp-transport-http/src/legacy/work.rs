@@ -6,7 +6,7 @@ use tokio::time::timeout;
 
 use crate::permit::Capacity;
 
-/// Runs a handler that is not finished yet. Drops `kept` when the handler ends.
+/// Runs a handler that has not finished yet. Drops `kept` when the handler ends.
 pub(crate) fn spawn<K: Send + 'static>(work: PendingHandler, threads: &Capacity, kept: K) {
     match work {
         PendingHandler::Async(run) => {

@@ -1,4 +1,4 @@
-//! Limits on a number of units, and permits for these units.
+//! Limits on a number of units, and permits that take units.
 
 #[cfg(feature = "server")]
 pub(crate) mod share;
@@ -21,7 +21,7 @@ pub(crate) struct Capacity(Arc<Counter>);
 struct Counter {
     used: AtomicUsize,
     limit: usize,
-    /// The number of units up to which owners are not distinguished. At most `limit`.
+    /// Number of used units up to which clients are not distinguished; at most `limit`.
     #[cfg(feature = "server")]
     common: usize,
     #[cfg(feature = "server")]
@@ -30,13 +30,13 @@ struct Counter {
     idle: Notify,
 }
 
-/// The limit that was reached.
+/// Which limit was reached.
 #[cfg(feature = "server")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exhausted {
     /// All units are in use.
     Limit,
-    /// More than half of the units are in use, and the owner already uses its share.
+    /// More than half of the units are in use, and the client already uses its share.
     Share,
 }
 
@@ -54,9 +54,9 @@ impl Capacity {
         }))
     }
 
-    /// Creates a limit. All owners share the first half of the units. From the second half, each owner can take at most `percent`
-    /// of the limit, so that one owner cannot take all units. The last eighth of the units is for owners that have not taken a
-    /// unit of the second half yet.
+    /// Creates a limit. Any owner can take the units of the first half. From the second half, each owner can take at most
+    /// `percent` of the limit, so that one owner cannot take all units. The last eighth of the units is reserved for owners that
+    /// have not taken a unit from the second half yet.
     #[cfg(feature = "server")]
     pub(crate) fn with_shares(limit: usize, percent: u8) -> Self {
         let shares = Shares::of(limit, percent);
@@ -84,7 +84,7 @@ impl Capacity {
     /// Returns a permit for one unit of an owner.
     ///
     /// # Errors
-    /// The limit or the share of the owner is reached.
+    /// All units are in use, or the owner already uses its share.
     #[cfg(feature = "server")]
     pub(crate) fn try_acquire_for(
         &self,
@@ -95,7 +95,7 @@ impl Capacity {
         Ok(permit)
     }
 
-    /// Returns a permit of zero units which [grows](Permit::try_grow) in steps.
+    /// Returns a permit of zero units. It can [take units](Permit::try_grow) later.
     #[cfg(feature = "server")]
     pub(crate) fn permit(&self) -> Permit {
         self.empty_permit()
@@ -115,15 +115,15 @@ impl Capacity {
         self.0.used.load(Ordering::Acquire)
     }
 
-    /// Returns whether more than seven eighths of the capacity are in use.
+    /// Returns whether more than seven eighths of the units are in use.
     #[cfg(feature = "server")]
     #[inline]
     pub(crate) fn is_nearly_used(&self) -> bool {
         self.0.is_nearly_used()
     }
 
-    /// Returns whether an owner uses a part of the second half. An owner without an address or a principal cannot be
-    /// distinguished from other owners, so the result is `true`.
+    /// Returns whether an owner uses units from the second half. Also returns `true` for an owner without an address or a
+    /// principal, which cannot be distinguished from other owners.
     #[cfg(feature = "server")]
     #[cold]
     pub(crate) fn has_share(&self, owner: impl FnOnce() -> Option<KnownOwner>) -> bool {
@@ -133,7 +133,7 @@ impl Capacity {
         }
     }
 
-    /// Waits until no unit is in use.
+    /// Waits until no units are in use.
     #[cfg(feature = "server")]
     pub(crate) async fn drained(&self) {
         self.0.is_draining.store(true, Ordering::SeqCst);
@@ -163,18 +163,18 @@ impl fmt::Debug for Capacity {
     }
 }
 
-/// A number of units of a [`Capacity`], which are released on drop.
+/// A number of units of a [`Capacity`]. The units are released when the permit is dropped.
 pub(crate) struct Permit {
     counter: Arc<Counter>,
     units: usize,
-    /// The units that were taken from the share of an owner.
+    /// The units of this permit that count towards the owner's share.
     #[cfg(feature = "server")]
     share: Option<Box<OwnerShare>>,
 }
 
 impl Permit {
-    /// Adds units and returns how many are in use. They are counted before the check, because `Drop` releases the units of a
-    /// refused permit, too.
+    /// Adds units to this permit, and returns how many units are in use in total. The units are added before the limit is
+    /// checked. If the permit is then refused, `Drop` releases them.
     fn add(&mut self, units: usize) -> usize {
         self.units += units;
         self.counter.used.fetch_add(units, Ordering::AcqRel) + units
@@ -195,10 +195,10 @@ impl Permit {
         self.units
     }
 
-    /// Adds units for an owner. The owner is determined only if more than half of the limit is in use.
+    /// Takes more units for an owner. Calls `owner` only if more than half of the limit is in use.
     ///
     /// # Errors
-    /// The limit or the share of the owner is reached. The permit is then unchanged.
+    /// The limit is reached, or the owner already uses its share. The permit is then unchanged.
     pub(crate) fn try_grow(
         &mut self,
         units: usize,
@@ -236,14 +236,14 @@ impl Permit {
         share.try_grow(units).then_some(()).ok_or(Exhausted::Share)
     }
 
-    /// Releases all but this many units.
+    /// Releases units until this permit has at most `kept` units.
     pub(crate) fn shrink_to(&mut self, kept: usize) {
         if self.units > kept {
             drop(self.split_to(kept));
         }
     }
 
-    /// Moves all but this many units into another permit.
+    /// Keeps `kept` units, and moves all other units into the returned permit.
     pub(crate) fn split_to(&mut self, kept: usize) -> Self {
         let units = self.units.saturating_sub(kept);
         self.units -= units;
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn one_owner_takes_half_and_its_share() {
+    fn one_owner_can_take_half_of_a_limit_and_its_share() {
         let capacity = Capacity::with_shares(100, 10);
         let mut greedy = capacity.permit();
         assert_eq!(greedy.try_grow(50, || panic!("not needed yet")), Ok(()));

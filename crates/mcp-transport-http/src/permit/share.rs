@@ -1,7 +1,7 @@
-//! Shares: how much of a limit one client can take.
+//! Shares. A share is the part of a limit that one client can take.
 //!
 //! A client is a principal or, without authentication, an address. Until half of a limit is in use, clients are not
-//! distinguished, so an ordinary request costs nothing extra.
+//! distinguished, so that ordinary requests need no extra work.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ use mcp_protocol::{Principal, client_network};
 use crate::sync::lock;
 
 /// The client to which memory and work are charged. Unlike a [`mcp_protocol::Owner`], a `KnownOwner` always has an address or a
-/// principal. Clients without either cannot be distinguished, so they have no share.
+/// principal. Clients that have neither cannot be distinguished, so their shares are not limited.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum KnownOwner {
     Principal(Principal),
@@ -20,8 +20,8 @@ pub(crate) enum KnownOwner {
 }
 
 impl KnownOwner {
-    /// Returns the client at an address. A network of IPv6 (64 bits) counts as one client, because a host chooses the rest of its
-    /// address.
+    /// Returns the client at an address. An IPv6 network of 64 bits counts as one client, because a host can choose the lower 64
+    /// bits of its address.
     pub(crate) fn address(address: IpAddr) -> Self {
         Self::Address(client_network(address))
     }
@@ -42,7 +42,7 @@ pub(crate) fn share(limit: usize, percent: u8) -> usize {
     usize::try_from(share).unwrap_or(usize::MAX)
 }
 
-/// The part of the second half of a limit that each owner uses.
+/// The number of units that each owner has taken from the second half of a limit.
 #[derive(Default)]
 pub(crate) struct Shares {
     share: usize,
@@ -58,7 +58,7 @@ impl Shares {
         }
     }
 
-    /// Returns whether an owner uses a part of the shared half.
+    /// Returns whether an owner has taken units from the second half.
     pub(crate) fn has_part(&self, owner: &KnownOwner) -> bool {
         lock(&self.owners).contains_key(owner)
     }
@@ -69,7 +69,7 @@ impl Shares {
     }
 }
 
-/// The part of its share that one permit of an owner has taken. Released on drop.
+/// The units that one permit has taken from the share of its owner. They are released on drop.
 pub(crate) struct OwnerShare {
     shares: Arc<Shares>,
     owner: KnownOwner,
@@ -85,7 +85,7 @@ impl OwnerShare {
         }
     }
 
-    /// Takes more units, unless the owner already uses its share.
+    /// Takes more units. Returns `false` if the owner's share would be exceeded.
     pub(crate) fn try_grow(&mut self, units: usize) -> bool {
         let mut owners = lock(&self.shares.owners);
         let taken = owners.get(&self.owner).copied().unwrap_or(0);
@@ -97,7 +97,7 @@ impl OwnerShare {
         fits
     }
 
-    /// Releases up to this many units.
+    /// Releases at most `units` units.
     pub(crate) fn shrink(&mut self, units: usize) {
         let units = units.min(self.units);
         self.units -= units;
@@ -110,7 +110,7 @@ impl OwnerShare {
         }
     }
 
-    /// Moves up to this many units to another permit.
+    /// Moves at most `units` units to a new value, which it returns.
     pub(crate) fn split(&mut self, units: usize) -> Box<Self> {
         let units = units.min(self.units);
         self.units -= units;
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_network_is_one_client() {
+    fn all_addresses_of_one_ipv6_network_are_one_client() {
         let owner = |text: &str| KnownOwner::address(text.parse().unwrap());
         assert_eq!(owner("2001:db8::1"), owner("2001:db8::ffff:2"));
         assert_ne!(owner("2001:db8::1"), owner("2001:db8:0:1::1"));

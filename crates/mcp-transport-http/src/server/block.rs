@@ -1,21 +1,21 @@
 //! Blocks of memory for long bodies of requests and responses.
 //!
 //! Buffers that grow, and buffers of many sizes, fragment the heap. In addition, an allocator can have a heap for each thread,
-//! and other threads cannot use memory that was freed in such a heap. Long bodies are therefore kept in blocks of one size, and
-//! some unused blocks are kept for the next bodies. The memory of the process is then close to the memory that is charged.
+//! and other threads cannot use memory that was freed in such a heap. Long bodies are therefore stored in blocks of one size, and
+//! some unused blocks are kept for later bodies. As a result, the memory of the process is close to the memory that is counted.
 
 use std::sync::Mutex;
 
 use crate::sync::lock;
 
-/// The size of a block.
+/// The size of a block, in bytes.
 pub(crate) const BLOCK: usize = 96 << 10;
 /// The maximum number of unused blocks that the process keeps.
 const MAX_UNUSED: usize = 128;
 
 static UNUSED: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
 
-/// A buffer with a fixed capacity. The memory of a whole block is reused after the block was dropped.
+/// A buffer with a fixed capacity. If the capacity is a whole block, the memory is reused after the buffer is dropped.
 pub(crate) struct Block(Vec<u8>);
 
 impl Block {
@@ -29,7 +29,7 @@ impl Block {
         Self(unused.unwrap_or_else(|| Vec::with_capacity(size)))
     }
 
-    /// Copies at most [`BLOCK`] bytes.
+    /// Copies at most [`BLOCK`] bytes into a new buffer.
     pub(crate) fn copy(bytes: &[u8]) -> Self {
         let mut block = Self::with_capacity(bytes.len());
         block.0.extend_from_slice(bytes);

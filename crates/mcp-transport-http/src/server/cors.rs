@@ -1,4 +1,4 @@
-//! Names for CORS layers, which let web pages of other origins use a server.
+//! Methods and header names for CORS layers. A CORS layer lets web pages of other origins use a server.
 //!
 //! Specification: [protocol version header and session id][spec]; the headers `Mcp-Method` and
 //! `Mcp-Name` are of revision 2026-07-28.

@@ -25,7 +25,8 @@ use crate::server::session::table::SessionTable;
 use crate::server::state::EndpointState;
 use crate::sync::lock;
 
-/// Maximum number of searches for the end of calls whose endpoint has ended. Each reads all events of a call.
+/// Maximum number of concurrent searches for the stored response of a call whose endpoint has ended. Each search reads all events
+/// of a call.
 const MAX_KEPT_CALLS: usize = 16;
 
 /// An MCP server as a [tower service] over HTTP requests. It can be mounted in hyper, axum or any
@@ -34,10 +35,9 @@ const MAX_KEPT_CALLS: usize = 16;
 /// Cloning returns another handle to the same sessions. The service never returns an error: a
 /// request that is rejected gets a response with a status and a JSON-RPC error.
 ///
-/// An authentication layer in front of the endpoint can put a
-/// [`Principal`](mcp_protocol::Principal) into the request's extensions. The session then belongs
-/// to that principal, and handlers can read the principal. A [`Grant`](mcp_protocol::Grant) in the extensions
-/// holds the scopes of the request.
+/// An authentication layer in front of the endpoint can put a [`Principal`](mcp_protocol::Principal) into the request's
+/// extensions. The session then belongs to that principal, and handlers can read the principal. A layer can also add a
+/// [`Grant`](mcp_protocol::Grant), which contains the scopes of the request.
 ///
 /// [tower service]: tower_service::Service
 #[derive(Clone)]
@@ -46,7 +46,7 @@ pub struct Endpoint(pub(crate) Arc<SharedEndpoint>);
 /// The state that all handles to an endpoint share.
 pub(crate) struct SharedEndpoint {
     pub(crate) state: EndpointState,
-    /// The other endpoints of the server; `None` if this endpoint serves alone.
+    /// The other endpoints of the server. `None` if this endpoint works alone.
     cluster: Option<Cluster>,
 }
 
@@ -104,13 +104,13 @@ impl Endpoint {
         self.0.state.sessions.usage.total().sessions
     }
 
-    /// Returns the memory that is reserved for the sessions, in bytes; see
+    /// Returns the memory that is counted for the sessions, in bytes; see
     /// [`MemoryLimits::max_session_bytes`](crate::MemoryLimits::max_session_bytes).
     pub fn session_bytes(&self) -> usize {
         self.0.state.sessions.usage.total().bytes
     }
 
-    /// Returns the memory that is reserved for subscriptions and for the open GET streams of sessions, in bytes; see
+    /// Returns the memory that is counted for subscriptions and for the open GET streams of sessions, in bytes; see
     /// [`MemoryLimits::max_stream_bytes`](crate::MemoryLimits::max_stream_bytes).
     pub fn stream_bytes(&self) -> usize {
         self.0.state.streams.used()
@@ -122,7 +122,7 @@ impl Endpoint {
         self.0.state.in_flight.used()
     }
 
-    /// Returns the number of open subscriptions of clients without sessions.
+    /// Returns the number of open subscriptions of the stateless revision.
     pub fn subscriptions(&self) -> usize {
         self.0.state.subscriptions.used()
     }
@@ -220,7 +220,7 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-/// Serves a request without a message: it opens or resumes a stream, or ends a session.
+/// Serves a request that contains no JSON-RPC message. Such a request opens or resumes a stream, or ends a session.
 async fn serve_without_message(
     state: &EndpointState,
     cluster: Option<&Cluster>,

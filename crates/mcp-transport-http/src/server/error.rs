@@ -1,4 +1,4 @@
-//! The error of a server that cannot be served over HTTP.
+//! The reason why a server cannot be served over HTTP.
 
 use std::fmt;
 use std::io;
@@ -7,7 +7,7 @@ use mcp_protocol::InvalidServer;
 
 /// The reason why a server cannot be served over HTTP. The text says what to change. Programs can use [`kind`](Self::kind).
 ///
-/// It can be created from an [`io::Error`], so that `?` works on the listener of a program too:
+/// An [`io::Error`] converts to this type, so that a program can use `?` when it creates its own listener:
 ///
 /// ```no_run
 /// # use mcp_protocol::IntoService;
@@ -34,8 +34,7 @@ pub enum ErrorKind {
     InvalidServer,
     /// An option of [`ServerOptions`](crate::ServerOptions) is invalid.
     InvalidOptions,
-    /// The address cannot be used. Another attempt can succeed after the cause has ended, for example
-    /// when another process has released the port.
+    /// The address cannot be used. Another attempt may succeed later, for example after another process has released the port.
     Listen,
 }
 
@@ -80,7 +79,7 @@ impl fmt::Display for Error {
 }
 
 impl fmt::Debug for Error {
-    /// Writes the same text as `Display`, with the cause, because a `main` that returns the error prints it with `Debug`.
+    /// Writes the same text as `Display`, including the cause. A `main` function that returns the error prints it with `Debug`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.source {
             Some(source) => write!(f, "{self}: {source}"),

@@ -5,10 +5,10 @@ use http::{HeaderName, StatusCode, Uri};
 
 use crate::server::response::refusal::Refusal;
 
-/// Marks a forwarded request, which is not forwarded again.
+/// The header that marks a forwarded request. Such a request is not forwarded again.
 pub(crate) const FORWARDED: HeaderName = HeaderName::from_static("mcp-forwarded");
 
-/// The status for a forwarded request at an endpoint that is shutting down. The request was not processed.
+/// The status with which an endpoint that is shutting down responds to a forwarded request. The request was not processed.
 pub(crate) const SHUTTING_DOWN: StatusCode = StatusCode::MISDIRECTED_REQUEST;
 
 /// Returns whether another endpoint has forwarded the request.
@@ -16,7 +16,7 @@ pub(crate) fn is_forwarded(head: &Parts) -> bool {
     head.headers.contains_key(FORWARDED)
 }
 
-/// Returns the response to a forwarded request at an endpoint that is shutting down.
+/// Returns the response of an endpoint that is shutting down to a forwarded request.
 pub(crate) fn refusal_at_shutdown() -> Refusal {
     Refusal::new(SHUTTING_DOWN, "this endpoint is shutting down")
 }

@@ -1,4 +1,4 @@
-//! The head of a request, and the headers that are checked in every request.
+//! The head of a request, and the headers that are checked for every request.
 
 use std::any::Any;
 use std::net::SocketAddr;
@@ -40,10 +40,10 @@ impl RequestHead {
         peer.map(|peer| KnownOwner::address(peer.0.ip()))
     }
 
-    /// Returns the head with a [`PeerAddr`] among its extensions.
+    /// Returns the head with a [`PeerAddr`] in its extensions.
     ///
-    /// The copy is made on first use. Few handlers need the address, and the first extension of a
-    /// request costs more instructions than the look-up of its session.
+    /// The head is copied when a handler first needs it. Few handlers need the address, and adding the first extension to a
+    /// request costs more instructions than finding its session.
     fn parts_with_peer(&self) -> &Parts {
         let Some(peer) = self.peer else {
             return &self.parts;
@@ -96,12 +96,12 @@ impl DerefMut for RequestHead {
     }
 }
 
-/// The address of the client that sent a request, in the request's extensions.
+/// The address of the client that sent a request. It is in the request's extensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "a newtype for an address")]
 pub struct PeerAddr(pub SocketAddr);
 
-/// The headers that are checked in every request. They are found in one pass, because separate look-ups cost several times as
+/// The headers that are checked for every request. They are found in one pass, because separate look-ups cost several times as
 /// much.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct McpHeaders<'a> {
@@ -113,7 +113,7 @@ pub(crate) struct McpHeaders<'a> {
     pub(crate) content_encoding: SingleHeader<'a>,
     pub(crate) session: SingleHeader<'a>,
     pub(crate) version: SingleHeader<'a>,
-    /// Whether a version header names the stateless revision. It may be repeated.
+    /// Whether at least one version header names the stateless revision.
     pub(crate) names_stateless_revision: bool,
     pub(crate) method: SingleHeader<'a>,
     pub(crate) name: SingleHeader<'a>,
@@ -153,19 +153,20 @@ fn is_stateless(version: &HeaderValue) -> bool {
     stateless.any(|revision| version.as_bytes() == revision.as_str().as_bytes())
 }
 
-/// A header that must not be repeated.
+/// The values of a header that must not be repeated.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SingleHeader<'a> {
     first: Option<&'a HeaderValue>,
     more: bool,
 }
 
-/// A header that is repeated although this is not allowed. A proxy in front of the server may have used the other value.
+/// The error for a header that is repeated although this is not allowed. A proxy in front of the server may have used the other
+/// value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DuplicateHeader;
 
 impl<'a> SingleHeader<'a> {
-    /// Finds any other header.
+    /// Finds the header `name`.
     pub(crate) fn of(headers: &'a HeaderMap, name: impl AsHeaderName) -> Self {
         let mut this = Self::default();
         headers

@@ -7,27 +7,25 @@ use crate::server::options::ServerOptions;
 use crate::server::session::usage::SESSION;
 use crate::server::state::SUBSCRIPTION;
 
-/// Memory of the idle program. It is deducted from the budget, but at most half of the budget.
+/// Memory of the idle program, in bytes. It is deducted from the budget, but never more than half of the budget.
 const PROGRAM: usize = 8 << 20;
-/// Memory of a connection: its buffers and its task.
+/// Memory of a connection, in bytes: its buffers and its task.
 const CONNECTION: usize = 16 << 10;
-/// Memory that is enough for one session or subscription, even with the largest accepted client identity.
+/// Memory in bytes that is enough for one session or subscription with the largest accepted client identity.
 const LARGEST_CLIENT: usize = 256 << 10;
-/// Default maximum memory of the events of one session.
+/// Default maximum memory of the events of one session, in bytes.
 const SESSION_EVENTS: usize = 10 << 20;
 
 impl ServerOptions {
-    /// Sets all limits on memory, so that the process uses at most about `bytes` of resident memory for all clients together.
-    /// This includes 8 MiB for the idle program. The remaining memory is divided. Requests, responses and stored events get a
-    /// quarter each. Connections get an eighth. Sessions, and subscriptions with GET streams, get a sixteenth each. Limits on the
-    /// number of items are derived from these parts, with the minimum memory of an item. Such a limit is at least one and at most
-    /// its default.
+    /// Sets all limits on memory, so that the process uses at most about `bytes` bytes of resident memory for all clients
+    /// together. This includes 8 MiB for the idle program. The remaining memory is divided: a quarter each for requests, for
+    /// responses and for stored events; an eighth for connections; a sixteenth each for sessions, and for subscriptions and GET
+    /// streams. The limits on the number of connections, sessions and other items follow from these parts and from the minimum
+    /// memory of an item. Such a limit is at least 1 and at most its default.
     ///
-    /// Call this method before other setters, which then change single limits. It replaces the event
-    /// store with a [`MemoryEventStore`], unless the event store was removed.
-    /// Handlers and stored tasks are not included;
-    /// `MemoryTaskStore::with_max_bytes` of `mcp-server` limits tasks. `docs/reliability.md` has the
-    /// measured memory.
+    /// Call this method before the setters of single limits, because it overwrites their values. It replaces the event store with
+    /// a [`MemoryEventStore`], unless the event store was removed. The memory of handlers and stored tasks is not included. To
+    /// limit tasks, use `MemoryTaskStore::with_max_bytes` of `mcp-server`. `docs/reliability.md` has the measured memory.
     #[must_use]
     pub fn with_memory(mut self, bytes: usize) -> Self {
         let defaults = Self::default();
@@ -70,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_limits_follow_from_the_memory() {
+    fn with_memory_derives_all_limits_from_one_number() {
         let options = ServerOptions::new().with_memory(72 << 20);
         assert_eq!(options.memory.max_request_bytes, 16 << 20);
         assert_eq!(options.memory.max_response_bytes, 16 << 20);

@@ -1,9 +1,9 @@
 //! The server: [`Endpoint`] is a tower service, and [`serve`] is a listener for programs without an
 //! HTTP server.
 //!
-//! A request passes `request`, which checks and parses it, `session` or the stateless path, and `running`, which calls the
-//! handler. `response` builds the HTTP response, and `stream` carries the messages that a handler sends before its response.
-//! `listener` is the HTTP server behind [`serve`]; no other module imports from it.
+//! The module `request` checks and parses each request. `session` has the sessions and the stateless path. `running` calls the
+//! handler. `response` creates the HTTP response. `stream` carries the messages that a handler sends before its response.
+//! `listener` is the HTTP server behind [`serve`], and no other module imports from it.
 //!
 //! Specification:
 //! [transports](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http).

@@ -7,8 +7,8 @@ use std::fmt;
 
 use http::HeaderValue;
 
-/// The id of a session: 256 random bits, written as 64 hex digits. A client that knows the id can
-/// use the session, so the id is never logged.
+/// The id of a session: 256 random bits, written as 64 hex digits. Any client that knows the id can use the session, so the id is
+/// never logged.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SessionId([u8; 32]);
 
@@ -35,12 +35,12 @@ impl SessionId {
         &self.0
     }
 
-    /// Parses the header value. Each id has exactly one spelling.
+    /// Parses the value of the header. There is exactly one spelling of each id.
     pub(crate) fn parse(value: &HeaderValue) -> Option<Self> {
         Self::parse_text(value.as_bytes())
     }
 
-    /// Parses an id inside another text.
+    /// Parses an id that is part of another text.
     pub(crate) fn parse_text(text: &[u8]) -> Option<Self> {
         let text: &[u8; 64] = text.try_into().ok()?;
         // Without branches and tables, so that the compiler can vectorize the loop.
@@ -79,7 +79,7 @@ impl SessionId {
         self.digits().map(char::from).iter().collect()
     }
 
-    /// Returns the key of the session's events under the lease that follows `earlier` leases.
+    /// Returns the id under which the session's events are stored. It depends on the number of `earlier` leases.
     pub(crate) fn event_key(&self, earlier: u64) -> Self {
         let mut key = *self;
         for (byte, part) in key.0.iter_mut().zip(earlier.to_be_bytes()) {
@@ -88,7 +88,7 @@ impl SessionId {
         key
     }
 
-    /// Returns a random byte that selects a shard of a table.
+    /// Returns a random byte of the id, which selects a shard of a table.
     pub(crate) fn shard_byte(&self) -> u8 {
         let [first, ..] = self.0;
         first
@@ -127,7 +127,7 @@ mod tests {
 
     // proves: HTTP-053
     #[test]
-    fn a_session_id_is_visible_and_secret() {
+    fn a_session_id_is_visible_ascii_and_not_in_debug_output() {
         let header = SessionId::random().unwrap().header();
         assert!(header.is_sensitive());
         assert_eq!(header.len(), 64);

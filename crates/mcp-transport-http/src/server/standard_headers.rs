@@ -1,4 +1,4 @@
-//! The headers of the stateless revision that echo parts of the body.
+//! The headers of the stateless revision that echo members of the body.
 
 use http::HeaderMap;
 use mcp_jsonrpc::{ErrorCode, ErrorObject, Request};
@@ -8,12 +8,12 @@ use mcp_types::method;
 
 use crate::server::head::{McpHeaders, SingleHeader};
 
-/// Placeholders for a header value that cannot be read. A placeholder never equals the value in the body, so the check of the
-/// header fails, and the error names the header.
+/// Placeholders for header values that cannot be read. A placeholder never equals the value in the body. The check of the header
+/// then fails, and the error names the header.
 const TWICE: &str = "(sent more than once)";
 const ILLEGIBLE: &str = "(not visible ASCII)";
 
-/// Returns the headers of a request that echo parts of its body.
+/// Returns the headers of a request that echo members of its body.
 pub(crate) fn standard_headers<'a>(mcp_headers: &McpHeaders<'a>) -> StandardHeaders<'a> {
     let read = |field| match single_text(field) {
         Ok(value) => value,
@@ -34,8 +34,8 @@ fn single_text(field: SingleHeader<'_>) -> Result<Option<&str>, &'static str> {
     Ok(Some(text.trim_ascii()))
 }
 
-/// Checks the headers that echo parameters of a tool (`x-mcp-header`). `name` is the value of `Mcp-Name`, which has already been
-/// compared with the body.
+/// Checks the headers that echo arguments of a tool call (`x-mcp-header`). `name` is the value of `Mcp-Name`. It must already
+/// have been compared with the body.
 pub(crate) fn check_param_headers(
     service: &dyn Service,
     request: &Request<'_>,

@@ -24,28 +24,28 @@ pub(crate) struct EndpointState {
     pub(crate) service: Arc<dyn Service>,
     pub(crate) options: Arc<ServerOptions>,
     pub(crate) sessions: Arc<SessionTable>,
-    /// With [`ServerOptions::without_sessions`]: the session object that serves each revision,
-    /// shared by all clients.
+    /// The session objects of an endpoint with [`ServerOptions::without_sessions`], one for each revision. All clients share
+    /// them.
     pub(crate) sessionless: Mutex<Vec<(Revision, Arc<HttpSession>)>>,
     /// Serves the requests of the stateless revision.
     pub(crate) stateless: StatelessRequests,
     pub(crate) revisions: Vec<Revision>,
-    /// Whether any served revision begins with `initialize`.
+    /// Whether the server supports a revision that begins with `initialize`.
     pub(crate) has_handshake: bool,
     pub(crate) in_flight: Capacity,
     pub(crate) subscriptions: Capacity,
-    /// The capacity for the bytes of subscriptions, and of streams that sessions have opened by GET.
+    /// Limits the memory of subscriptions, and of streams that sessions have opened by GET.
     pub(crate) streams: Capacity,
-    /// The capacity for requests whose bodies have not arrived completely.
+    /// Limits the number of requests whose bodies have not arrived completely.
     pub(crate) receiving: Capacity,
-    /// The capacity for the bytes of request bodies in memory.
+    /// Limits the memory of request bodies.
     pub(crate) bodies: Capacity,
-    /// The capacity for the bytes of responses and events that wait for their clients.
+    /// Limits the memory of responses and events that wait for their clients.
     pub(crate) responses: Capacity,
     #[cfg(feature = "legacy")]
     pub(crate) legacy: crate::legacy::sessions::LegacySessions,
     pub(crate) threads: Capacity,
-    /// Searches for the end of calls whose endpoint has ended.
+    /// Limits the number of concurrent searches for the stored response of a call whose endpoint has ended.
     pub(crate) kept_calls: Capacity,
     pub(crate) closing: AtomicBool,
 }
@@ -94,7 +94,7 @@ impl EndpointState {
         })
     }
 
-    /// Takes a permit for a subscription. It replaces the permit for a running request.
+    /// Takes a permit for a subscription. The subscription then needs no permit for a running request.
     pub(crate) fn subscription_permit(&self, owner: Option<KnownOwner>) -> Result<Permit, Refusal> {
         let permit = self.subscriptions.try_acquire_for(|| owner);
         permit.map_err(|exhausted| match exhausted {
@@ -107,7 +107,7 @@ impl EndpointState {
         })
     }
 
-    /// Takes a permit for the memory of a subscription or GET stream: `bytes`, and the head of its request.
+    /// Takes a permit for the memory of a subscription or GET stream. The memory consists of `bytes` and the head of the request.
     pub(crate) fn stream_permit(
         &self,
         head: &RequestHead,
@@ -126,8 +126,8 @@ impl EndpointState {
         Ok(permit)
     }
 
-    /// Finds the session that a request names, and checks that the request may use it. With a session
-    /// store, it is the session of `claimed`.
+    /// Finds the session that a request names, and checks that the request may use the session. If `claimed` is set, returns the
+    /// session that it guards.
     pub(crate) fn session(
         &self,
         parts: &Parts,
@@ -169,13 +169,13 @@ impl EndpointState {
         Ok(session)
     }
 
-    /// Returns the revision that the version header names; `None` if there is no such header, because older revisions do not have
+    /// Returns the revision that the version header names. Returns `None` if there is no such header: older revisions do not have
     /// it.
     ///
     /// Specification: transports, protocol version header.
     ///
     /// # Errors
-    /// The endpoint does not serve the revision.
+    /// The server does not support the revision.
     pub(crate) fn named_revision(
         &self,
         mcp_headers: &McpHeaders<'_>,
@@ -190,7 +190,7 @@ impl EndpointState {
         }
     }
 
-    /// Finds a session by its id, if it belongs to the principal of the request.
+    /// Finds a session by its id. Returns an error if the session does not belong to the principal of the request.
     fn find_session(&self, parts: &Parts, id: &HeaderValue) -> Option<Arc<HttpSession>> {
         let session = self.sessions.find(&SessionId::parse(id)?)?;
         if session.principal.as_ref() == parts.extensions.get::<Principal>() {
@@ -235,14 +235,14 @@ impl EndpointState {
     }
 }
 
-/// Memory of a GET stream of a session and its connection.
+/// Memory of a session's GET stream and its connection, in bytes.
 pub(crate) const SESSION_STREAM: usize = 16 << 10;
-/// Memory of a subscription and its connection, without the client identity. The URIs have a separate budget.
+/// Memory of a subscription and its connection in bytes, without the client identity. The URIs are counted separately.
 pub(crate) const SUBSCRIPTION: usize = 28 << 10;
-/// Memory of a header besides its text.
+/// Memory of a header in addition to its text, in bytes.
 const HEADER: usize = 128;
 
-/// Returns the memory of a request head, which is kept as long as its stream is open.
+/// Returns the memory of a request head in bytes. The head is kept while the stream of the request is open.
 fn head_memory(head: &Parts) -> usize {
     let headers = head.headers.iter();
     let headers: usize = headers

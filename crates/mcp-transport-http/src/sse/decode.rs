@@ -3,13 +3,13 @@
 use std::fmt;
 use std::time::Duration;
 
-/// The capacity for data that is kept between events.
+/// Maximum capacity for data that is kept between events, in bytes.
 const KEEP: usize = 64 << 10;
 
-/// The maximum length of a field name or a short value. Longer names and values count as unknown.
+/// Maximum length of a field name or a short value, in bytes. A longer name or value is treated as unknown.
 const SHORT: usize = 64;
 
-/// If data is too long, this number of bytes is kept for the error message.
+/// Number of bytes of too long data that are kept for the error message.
 const HEAD: usize = 512;
 
 /// A decoder of events from a stream of bytes that arrives in chunks of any size.
@@ -18,15 +18,15 @@ const HEAD: usize = 512;
 #[derive(Debug)]
 pub(crate) struct Decoder {
     limits: Limits,
-    /// The number of matched bytes of the byte order mark; `None` after it.
+    /// Number of bytes of the byte order mark that were matched. `None` when the start of the stream is over.
     mark: Option<usize>,
-    /// Whether the last byte was a CR. If so, a following LF belongs to the same line end.
+    /// Whether the last byte was a CR. A LF after it belongs to the same line end.
     after_cr: bool,
     line: LinePosition,
-    /// The name of the field, then its value if the field is not `data`.
+    /// The name of the current field. After the colon, the value of the field, unless the field is `data`.
     text: Vec<u8>,
     block: Block,
-    /// Whether the event was already returned.
+    /// Whether [`event`](Self::event) has already returned the complete event.
     taken: bool,
     retry: Option<Duration>,
 }
@@ -37,11 +37,11 @@ struct Limits {
     id: usize,
 }
 
-/// The position within a line where the last chunk ended.
+/// The position within the current line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LinePosition {
     Name,
-    /// The colon was read; one space after it is ignored.
+    /// The colon was read. One space after the colon is ignored.
     Colon(FieldName),
     Value(FieldName),
     /// A comment or an unknown field.
@@ -56,7 +56,7 @@ enum FieldName {
     Retry,
 }
 
-/// The lines since the last blank line.
+/// The content of the lines since the last blank line.
 #[derive(Debug, Default)]
 struct Block {
     data: Vec<u8>,
@@ -85,7 +85,7 @@ impl Block {
 pub(crate) struct Event<'a> {
     /// The id, if the event has one. An empty id resets the last id.
     pub(crate) id: Option<&'a [u8]>,
-    /// The event type; empty means `message`.
+    /// The event type. An empty type means `message`.
     pub(crate) name: &'a [u8],
     /// The data. An event without data is not a message, but its `id` and `retry` fields are valid.
     pub(crate) data: &'a [u8],
@@ -123,7 +123,7 @@ impl fmt::Display for TooLong {
 }
 
 impl Decoder {
-    /// Creates a decoder for events with at most `event` bytes of data and `id` bytes of id.
+    /// Creates a decoder. An event may have at most `event` bytes of data and an id of `id` bytes.
     pub(crate) fn new(event: usize, id: usize) -> Self {
         Self {
             limits: Limits { event, id },
@@ -137,16 +137,16 @@ impl Decoder {
         }
     }
 
-    /// Returns the last `retry` field of the stream, even of an incomplete event.
+    /// Returns the last `retry` value of the stream. Includes a value from an incomplete event.
     pub(crate) fn retry(&self) -> Option<Duration> {
         self.retry
     }
 
-    /// Consumes `input` until an event is complete, which [`event`](Self::event) then returns. Returns `false` if all bytes were
-    /// consumed before that.
+    /// Consumes `input` until an event is complete. [`event`](Self::event) then returns the event. Returns `false` if `input`
+    /// ends before an event is complete.
     ///
     /// # Errors
-    /// The event exceeds a limit; the following bytes would be misread.
+    /// The event exceeds a limit. The decoder must not be used any more, because it would misread the following bytes.
     pub(crate) fn advance(&mut self, input: &mut &[u8]) -> Result<bool, TooLong> {
         if std::mem::take(&mut self.taken) {
             self.block.clear();
@@ -213,7 +213,7 @@ impl Decoder {
         }
     }
 
-    /// Buffers a part of a line.
+    /// Stores a part of the current line, if the line is needed.
     fn keep(&mut self, part: &[u8]) -> Result<(), TooLong> {
         match self.line {
             LinePosition::Skip => {}
@@ -248,7 +248,7 @@ impl Decoder {
         Err(TooLong::Data { limit, head })
     }
 
-    /// Handles a complete field name.
+    /// Handles a field name that was read completely.
     fn name(&mut self) -> Result<(), TooLong> {
         let field = match &*self.text {
             b"data" => Some(FieldName::Data),
@@ -312,7 +312,7 @@ impl Decoder {
     }
 }
 
-/// Parses a number of decimal digits.
+/// Parses a number of milliseconds, which is written with decimal digits only.
 fn milliseconds(text: &[u8]) -> Option<Duration> {
     if !text.iter().all(u8::is_ascii_digit) {
         return None;

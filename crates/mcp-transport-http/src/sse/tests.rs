@@ -1,4 +1,4 @@
-//! Compares the decoder with a simple decoder and with a writer, and tests its limits.
+//! Compares the decoder with a simple second decoder and with a writer, and tests the decoder's limits.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ impl Decoder {
     }
 }
 
-/// Writes an event as a server would.
+/// Writes an event in the same way as a server.
 fn write(out: &mut Vec<u8>, id: Option<&str>, name: Option<&str>, data: &[u8]) {
     for (field, value) in [("event", name), ("id", id)] {
         if let Some(value) = value {
@@ -39,7 +39,7 @@ fn write(out: &mut Vec<u8>, id: Option<&str>, name: Option<&str>, data: &[u8]) {
     out.push(b'\n');
 }
 
-/// Decodes all events from bytes in these chunks.
+/// Decodes all events from bytes that arrive in these chunks.
 fn decode<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Owned>, TooLong> {
     let mut decoder = Decoder::new(LIMIT, 256);
     let mut events = Vec::new();
@@ -68,7 +68,7 @@ fn message(data: &[u8]) -> Owned {
     }
 }
 
-/// The algorithm of the standard, applied to the whole stream at once.
+/// Decodes events with the algorithm of the standard. Works on the whole stream at once.
 fn naive(bytes: &[u8]) -> Vec<Owned> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let mut text = Vec::new();
@@ -127,7 +127,7 @@ fn cut<'a>(bytes: &'a [u8], places: &[usize]) -> Vec<&'a [u8]> {
     chunks
 }
 
-/// Parts of streams with edge cases of the format.
+/// Generates parts of streams, including edge cases of the format.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
     let known = prop::sample::select(vec![
         &b"data"[..],
@@ -193,7 +193,7 @@ fn breaks_as_lf(data: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn every_line_end_ends_a_line_wherever_it_is_cut() {
+fn a_line_end_is_recognised_wherever_the_chunks_are_cut() {
     for end in ["\n", "\r", "\r\n"] {
         let text = ["data: a", "data: b", "id: 1", ""].join(end) + end;
         for at in 0..text.len() {

@@ -1,14 +1,14 @@
-//! Tests of the rules of [`EventStore`].
+//! Tests of the rules for an [`EventStore`].
 
 use bytes::Bytes;
 
 use crate::{Durability, EventStore, Replay, SessionId, StreamKey};
 
-/// Tests the rules of [`EventStore`] on a store with room for 40 events of 300 bytes and 400 events of 100 bytes. Some events may
-/// be left in the store.
+/// Tests the rules for an [`EventStore`]. The store must be able to hold 40 events of 300 bytes and 400 events of 100 bytes. The
+/// tests may leave events in the store.
 ///
 /// # Errors
-/// A rule is violated; the text describes it.
+/// The store violates a rule. The text describes the rule.
 pub async fn event_store_contract(store: &impl EventStore) -> Result<(), String> {
     let test = Test { store };
     test.streams_are_replayed_alone_and_in_order().await?;
@@ -29,7 +29,7 @@ fn key(test: u8, session: u8, stream: u32) -> StreamKey {
     StreamKey::new(SessionId::from_bytes(id), stream)
 }
 
-/// An event that contains its position, and every kind of byte.
+/// Returns an event whose data contains the stream, the sequence number, and every kind of byte.
 fn event(key: StreamKey, sequence: u64) -> Bytes {
     let bytes = key.session.as_bytes();
     let start = format!("id: {:?} {} {sequence}\r\n\0", bytes, key.stream);

@@ -1,4 +1,5 @@
-//! Tests of the rules of [`SessionStore`](crate::SessionStore) and [`EventStore`](crate::EventStore), for implementations of them.
+//! Tests of the rules for a [`SessionStore`](crate::SessionStore) and an [`EventStore`](crate::EventStore), for authors of such
+//! stores.
 
 mod events;
 mod sessions;

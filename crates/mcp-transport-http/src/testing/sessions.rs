@@ -1,4 +1,4 @@
-//! Tests of the rules of [`SessionStore`].
+//! Tests of the rules for a [`SessionStore`].
 
 use std::fmt::Debug;
 use std::future::poll_fn;
@@ -13,11 +13,11 @@ use crate::{
     SessionStoreErrorKind as Kind,
 };
 
-/// Tests the rules of [`SessionStore`] on an empty store with room for 20 sessions and 1 MiB of
-/// records. Some sessions may be left in the store.
+/// Tests the rules for a [`SessionStore`]. The store must be empty, and must be able to hold 20 sessions and 1 MiB of records.
+/// The tests may leave sessions in the store.
 ///
 /// # Errors
-/// A rule is violated; the text describes it.
+/// The store violates a rule. The text describes the rule.
 pub async fn session_store_contract(store: &impl SessionStore) -> Result<(), String> {
     let test = Test {
         store,
@@ -41,14 +41,14 @@ const BLUE: EndpointId = EndpointId::from_bytes([0xb; 16]);
 const GREEN: EndpointId = EndpointId::from_bytes([0xe; 16]);
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Returns the id of a session of one test.
+/// Returns the id of session `number` in the test `test`.
 fn id(test: u8, number: u8) -> SessionId {
     let mut bytes = [0; 32];
     (bytes[0], bytes[31]) = (test, number);
     SessionId::from_bytes(bytes)
 }
 
-/// Returns the real time, because a store may remove expired sessions by its own clock.
+/// Returns the current time. The real time is needed because a store may remove expired sessions by its own clock.
 fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     Timestamp::default().after(since.unwrap_or_default())
@@ -78,7 +78,7 @@ fn same<T: PartialEq + Debug>(what: &str, is: T, should: T) -> Result<(), String
     Err(format!("{what}: {is:?} instead of {should:?}"))
 }
 
-/// A value, or the kind of an error.
+/// Replaces an error with its kind.
 fn kind<T>(result: Result<T, SessionStoreError>) -> Result<T, Kind> {
     result.map_err(|error| error.kind())
 }
@@ -98,7 +98,7 @@ impl<S: SessionStore> Test<'_, S> {
         Ok(lease)
     }
 
-    /// Checks which sessions are stored at the time `minutes`.
+    /// Checks that the store returns the record `should` for a session at the time `minutes`.
     async fn stored(
         &self,
         what: &str,

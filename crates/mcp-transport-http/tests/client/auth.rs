@@ -82,7 +82,7 @@ async fn pair(tokens: Tokens) -> Pair {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_request_is_authorized_for_its_target() {
+async fn the_authorizer_receives_the_method_and_url_of_every_request() {
     let mut pair = pair(Tokens::default()).await;
     let opening = spawn(pair.link.request(method::INITIALIZE, Some(initialize())));
     let seen = pair.server.expect(method::INITIALIZE).await;

@@ -160,7 +160,7 @@ async fn both_media_types_of_a_response_are_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_is_a_response() {
+async fn a_json_rpc_error_ends_its_call_with_any_http_status() {
     let mut pair = Pair::open(quiet()).await;
     for status in [200, 400, 500] {
         let call = pair.call(method::TOOLS_CALL);
@@ -175,7 +175,7 @@ async fn an_error_is_a_response() {
 
 // proves: HTTP-029
 #[tokio::test(start_paused = true)]
-async fn dropping_a_call_cancels_it_on_the_wire() {
+async fn dropping_a_call_sends_a_cancellation() {
     let mut pair = Pair::open(quiet()).await;
     // Before the head of the response, and in the middle of a stream.
     for streams in [false, true] {
@@ -246,7 +246,7 @@ async fn a_call_does_not_wait_for_other_calls() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_beyond_the_concurrency_limit_fail_locally() {
+async fn calls_above_the_limit_of_concurrent_calls_fail_without_being_sent() {
     let limits = MuxLimits::default().with_outgoing(2);
     let mut pair = Pair::open(quiet().with_limits(limits)).await;
     let calls = [pair.call(method::TOOLS_LIST), pair.call(method::TOOLS_LIST)];

@@ -43,7 +43,7 @@ async fn closing_ends_the_session_once_whatever_the_server_responds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn pending_and_later_calls_fail_at_once() {
+async fn closing_fails_pending_and_later_calls_at_once() {
     let mut pair = Pair::open(quiet()).await;
     let call = pair.call(method::TOOLS_CALL);
     let seen = pair.server.expect(method::TOOLS_CALL).await;

@@ -185,7 +185,7 @@ async fn a_busy_server_is_retried_once_after_its_delay() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unreachable_server_fails_only_that_call() {
+async fn an_unreachable_server_fails_only_the_current_call() {
     let mut pair = Pair::open(quiet()).await;
     for name in [method::TOOLS_CALL, method::TOOLS_LIST] {
         let call = pair.call(name);

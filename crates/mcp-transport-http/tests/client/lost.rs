@@ -75,7 +75,7 @@ async fn next_until_closed(pair: &mut Pair) -> Option<ReceivedRequest> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_worked_can_be_lost_with_other_statuses() {
+async fn a_session_that_has_worked_can_be_reported_lost_with_other_statuses() {
     let error = |text: &str| json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": text}});
     for (status, text) in [
         (400, "Bad Request: No valid session ID provided"),
@@ -114,7 +114,7 @@ async fn an_error_of_the_call_can_report_a_lost_session() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn other_refusals_are_not_lost_sessions() {
+async fn other_error_responses_are_not_treated_as_lost_sessions() {
     for (status, text) in [
         (400, "the argument is invalid"),
         (400, "not your session"),
@@ -132,7 +132,7 @@ async fn other_refusals_are_not_lost_sessions() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dropped_call_knows_why_it_has_no_response() {
+async fn the_reason_for_a_missing_response_is_known_after_a_call_is_dropped() {
     // No session can be opened.
     let mut pair = Pair::open(quiet()).await;
     let sent = SentId::new();

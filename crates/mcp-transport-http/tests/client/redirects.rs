@@ -30,7 +30,7 @@ async fn a_redirect_within_the_origin_keeps_the_message() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_redirect_to_another_origin_gets_nothing() {
+async fn nothing_is_sent_to_a_redirect_target_of_another_origin() {
     for location in [
         "https://server.test/mcp",
         "http://server.test:81/mcp",
@@ -77,7 +77,7 @@ async fn every_redirect_of_a_get_within_the_origin_is_followed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn redirect_loops_end() {
+async fn a_redirect_loop_ends_with_an_error() {
     let mut pair = Pair::open(quiet().with_max_redirects(3)).await;
     let call = pair.call(method::TOOLS_CALL);
     for _ in 0..4 {

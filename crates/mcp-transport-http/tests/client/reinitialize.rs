@@ -45,7 +45,7 @@ async fn a_safe_call_is_repeated_in_a_new_session() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_is_not_called_again() {
+async fn a_tool_call_is_not_repeated_in_a_new_session() {
     let mut pair = Pair::open(quiet()).await;
     let call = pair.call(method::TOOLS_CALL);
     // The status decides, whatever the body is.
@@ -117,7 +117,7 @@ async fn concurrent_calls_wait_for_one_reinitialization() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_late_failure_uses_the_new_session() {
+async fn a_call_that_fails_after_reinitialization_uses_the_new_session() {
     let mut pair = Pair::open(quiet()).await;
     let late = pair.call(method::TOOLS_LIST);
     let late_seen = pair.server.expect(method::TOOLS_LIST).await;
@@ -134,7 +134,7 @@ async fn a_late_failure_uses_the_new_session() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_second_loss_of_one_call_is_an_error() {
+async fn a_call_that_loses_two_sessions_fails() {
     let mut pair = Pair::open(quiet()).await;
     let call = pair.call(method::TOOLS_LIST);
     for _ in 0..2 {
@@ -309,7 +309,7 @@ async fn ends(pair: &mut Pair, play: impl AsyncFnOnce(&mut Server)) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_revision_ends_the_connection() {
+async fn a_new_session_with_another_revision_ends_the_connection() {
     let mut pair = Pair::open(quiet()).await;
     let reason = ends(&mut pair, async |server| {
         let seen = server.expect(method::INITIALIZE).await;

@@ -43,7 +43,7 @@ fn waiting() -> (Ear, Notes, Arc<Notify>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_handler_blocks_nothing() {
+async fn a_slow_handler_does_not_block_other_messages() {
     let (ear, notes, told) = waiting();
     let (mut pair, stream) = asking(quiet_but_listening(), (ear, notes)).await;
     stream.event("", &question("a")).await;

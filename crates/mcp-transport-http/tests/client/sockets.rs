@@ -255,7 +255,7 @@ async fn idle_connections_end_with_the_client() {
 
 /// The host of the server is not a secret of the client, so an error shows it.
 #[tokio::test]
-async fn each_request_has_the_host_and_a_refusal_shows_it() {
+async fn each_request_has_the_host_header_and_an_error_may_show_the_host() {
     let script = |head: &str, _: Option<Value>| {
         let host = lines(head, "host").concat().replace("host: ", "");
         let challenge =

@@ -85,7 +85,7 @@ fn standard_headers_cannot_be_overridden() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_a_busy_server_is_retried() {
+async fn only_requests_to_a_busy_server_are_repeated() {
     let mut pair = Pair::new(quiet()).await;
     let busy = [("retry-after", "2")];
     let listing = call(&pair, method::TOOLS_LIST, None, Extras::default());

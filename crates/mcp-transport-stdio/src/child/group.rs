@@ -1,4 +1,4 @@
-//! A child process and its process group, which must be reaped.
+//! A child process that leads a process group, and that must be reaped.
 
 use std::io;
 use std::process::ExitStatus;
@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use tokio::process::Child;
 
-/// Maximum time to wait until a killed process can be reaped, if there is no runtime.
+/// Maximum time that this thread waits to reap a killed process, if there is no runtime.
 const LAST_WAIT: Duration = Duration::from_millis(50);
 
-/// A child process that leads a process group. Dropping it kills the group.
+/// A child process that leads a process group. Dropping this value kills the group.
 pub(crate) struct Group {
     child: Child,
     #[cfg(unix)]
     id: Option<rustix::process::Pid>,
     reaped: bool,
-    /// Whether the leader was reaped and the other processes were killed. If so, the system may reuse the id of the group.
+    /// Whether the leader was reaped and all other processes were killed. The system may then reuse the id of the group.
     over: bool,
 }
 
@@ -35,7 +35,7 @@ impl Group {
         }
     }
 
-    /// Returns the process id of the leader, for messages.
+    /// Returns the leader's process id as text, for messages.
     pub(crate) fn name(&self) -> String {
         self.child
             .id()
@@ -49,14 +49,14 @@ impl Group {
         status
     }
 
-    /// Sends `SIGTERM` to the group; returns `false` if that is not possible.
+    /// Sends `SIGTERM` to the group. Returns `false` if this is not possible.
     #[cfg(unix)]
     pub(crate) fn terminate(&self) -> bool {
         self.signal(rustix::process::Signal::TERM);
         true
     }
 
-    /// Sends `SIGTERM` to the group; returns `false` if that is not possible.
+    /// Sends `SIGTERM` to the group. Returns `false` if this is not possible.
     #[cfg(not(unix))]
     pub(crate) fn terminate(&self) -> bool {
         false
@@ -102,7 +102,7 @@ impl Group {
 }
 
 impl Drop for Group {
-    /// Kills the group at once. A graceful shutdown needs a runtime.
+    /// Kills the group at once, because a graceful shutdown needs a runtime.
     fn drop(&mut self) {
         if self.reaped {
             return;

@@ -1,8 +1,8 @@
 //! A server as a child process.
 //!
-//! The child leads a separate process group, so that all processes that it starts also end (`npx` starts `node`, and `node`
-//! starts more). One task owns the child: it moves the bytes, drains stderr, shuts the process down gracefully and always reaps
-//! it.
+//! The child leads a separate process group. All processes that the child starts therefore end with it (`npx` starts `node`, and
+//! `node` starts further processes). One task owns the child. This task moves the bytes, drains stderr, shuts the process down
+//! gracefully and always reaps it.
 //!
 //! Specification:
 //! [stdio](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio),
@@ -32,14 +32,14 @@ pub use stderr::Stderr;
 use stderr::Tail;
 use supervisor::{Supervisor, Waits};
 
-/// The flag that prevents a console window for each server, if the host has no console.
+/// The process creation flag that prevents Windows from opening a console window for each server.
 #[cfg(windows)]
 const CREATE_NO_WINDOW: u32 = 0x0800_0000;
 
-/// A function that is called with the id of each started process. Its result is dropped when the process has ended.
+/// A function that receives the id of each started process. The value that it returns is dropped when the process has ended.
 type ProcessGuard = Arc<dyn Fn(u32) -> Box<dyn Any + Send> + Send + Sync>;
 
-/// The variables that a child inherits from this process.
+/// Which variables a child inherits from this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Inherited {
     /// The variables in [`BASIC_VARIABLES`].
@@ -48,10 +48,10 @@ enum Inherited {
     Nothing,
 }
 
-/// The variables that programs need to run; the official SDKs pass the same variables.
+/// The variables that programs need to run. The official SDKs pass the same variables.
 #[cfg(unix)]
 const BASIC_VARIABLES: [&str; 6] = ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
-/// The variables that programs need to run; the official SDKs pass the same variables.
+/// The variables that programs need to run. The official SDKs pass the same variables.
 #[cfg(not(unix))]
 const BASIC_VARIABLES: [&str; 12] = [
     "APPDATA",
@@ -70,8 +70,8 @@ const BASIC_VARIABLES: [&str; 12] = [
 
 /// A transport that starts a server as a child process and uses its stdin and stdout.
 ///
-/// Arguments are passed to the program unchanged; no shell is involved. The environment is a part of this process's environment;
-/// see [`env_inherit`](Self::env_inherit).
+/// Arguments are passed to the program unchanged; no shell is involved. The child receives only some of this process's
+/// environment variables; see [`env_inherit`](Self::env_inherit).
 ///
 /// [`Connection::close`] closes the child's stdin, waits, sends `SIGTERM`, waits, sends `SIGKILL`,
 /// and completes when the process is reaped. Signals are sent to its whole process group. Dropping
@@ -152,15 +152,15 @@ impl ChildProcess {
     }
 
     /// Starts the child with the whole environment of this process. By default, the child receives only a short list of variables
-    /// that programs need to run, such as `PATH` and `HOME`. API keys of this process then do not reach every server.
+    /// that programs need to run, such as `PATH` and `HOME`. This default keeps API keys of this process away from servers.
     #[must_use]
     pub fn env_inherit(mut self) -> Self {
         self.inherited = Inherited::All;
         self
     }
 
-    /// Starts the child without any variable of this process: it receives only the variables that [`env`](Self::env) sets, before
-    /// or after this call.
+    /// Starts the child without any variable of this process. The child receives only the variables that [`env`](Self::env) sets,
+    /// even if `env` was called before.
     #[must_use]
     pub fn env_clear(mut self) -> Self {
         self.inherited = Inherited::Nothing;
@@ -219,9 +219,9 @@ impl ChildProcess {
         self
     }
 
-    /// Sets a function that is called with the id of the started process, which on Unix is also the id of its process group. Its
-    /// result is dropped when the process and its group have ended. A host can register its children in this function, for
-    /// example to end them if the host is killed. The function must not block.
+    /// Sets a function that receives the id of the started process. On Unix, this id is also the id of the process group. The
+    /// value that the function returns is dropped when the process and its group have ended. A host can use the function to keep
+    /// a list of its children, for example to end them if the host is killed. The function must not block.
     #[must_use]
     pub fn process_guard<G: Send + 'static>(
         mut self,
@@ -238,8 +238,9 @@ impl ChildProcess {
         self
     }
 
-    /// Returns the absolute path of the program. A name is looked up in the `PATH` of the child's environment; a path is relative to
-    /// the child's working directory. Returns `None` if there is no such executable file. Reads the file system.
+    /// Returns the absolute path of the program. Looks up a name in the `PATH` of the child's environment. Resolves a path
+    /// relative to the child's working directory. Returns `None` if there is no such executable file. This method reads the file
+    /// system.
     pub fn locate(&self) -> Option<PathBuf> {
         let is_cleared = self.inherited == Inherited::Nothing;
         program::locate(
@@ -339,7 +340,7 @@ impl Transport for ChildProcess {
 }
 
 impl fmt::Debug for ChildProcess {
-    /// Omits the arguments and the environment, which may contain secrets.
+    /// Formats the transport without the arguments and the environment, which may contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ChildProcess")
             .field("program", &self.program)

@@ -1,4 +1,4 @@
-//! Resolves the program of a child process, and explains why it cannot be started.
+//! Finds the program of a child process, and explains why it cannot be started.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 type Env = [(OsString, Option<OsString>)];
 
-/// Returns the program to start. On Windows, `npx` is a file `npx.cmd` in a directory of `PATH`,
-/// which the system does not find by itself.
+/// Returns the program to start. On Windows, the system does not find `npx`, which is a file `npx.cmd` in a directory of `PATH`.
+/// This function finds such files.
 #[cfg(windows)]
 pub(crate) fn resolve(program: &OsStr, env: &Env) -> OsString {
     let extensions = std::env::var("PATHEXT").unwrap_or_else(|_| ".COM;.EXE;.BAT;.CMD".to_owned());
@@ -15,14 +15,15 @@ pub(crate) fn resolve(program: &OsStr, env: &Env) -> OsString {
     find(program, &search, &extensions, |path| path.is_file()).unwrap_or_else(|| program.to_owned())
 }
 
-/// Returns the program to start.
+/// Returns `program` unchanged, because the system finds programs in `PATH` by itself.
 #[cfg(not(windows))]
 pub(crate) fn resolve(program: &OsStr, _env: &Env) -> OsString {
     program.to_owned()
 }
 
-/// Returns the absolute path of the file that the system would start. A path is relative to the working directory of the child; a name
-/// is looked up in the folders of its `PATH`. Symbolic links are not resolved, because some programs depend on the name by which they are started.
+/// Returns the absolute path of the file that the system would start. A path is relative to the child's working directory. A name
+/// is looked up in the folders of the child's `PATH`. Symbolic links are not resolved, because some programs depend on the name
+/// by which they are started.
 pub(crate) fn locate(
     program: &OsStr,
     env: &Env,
@@ -117,7 +118,7 @@ pub(crate) fn explain(
     }
 }
 
-/// Returns advice if `program` looks like a command line.
+/// Returns advice for the user if `program` looks like a command line with arguments.
 fn advice(program: &OsStr) -> &'static str {
     match program.as_encoded_bytes().contains(&b' ') {
         true => "; only the program is named here, its arguments go into .args(..)",
@@ -129,7 +130,7 @@ fn is_path(program: &Path) -> bool {
     program.components().count() > 1 || program.is_absolute()
 }
 
-/// Returns the `PATH` in which the program is looked up.
+/// Returns the `PATH` of the child's environment, in which the program is looked up.
 fn path(env: &Env, env_clear: bool) -> Option<OsString> {
     match env.iter().rev().find(|(name, _)| name == "PATH") {
         Some((_, value)) => value.clone(),

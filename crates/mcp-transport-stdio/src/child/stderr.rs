@@ -1,4 +1,4 @@
-//! The stderr of a child process: it is always drained, and its last lines are kept.
+//! The stderr of a child process. It is always drained, and its last lines are kept.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -15,10 +15,10 @@ use mcp_jsonrpc::quote;
 /// Number of bytes per read.
 const CHUNK: usize = 8 << 10;
 
-/// Number of reads before other tasks are polled.
+/// Maximum number of consecutive reads before other tasks are polled.
 const MAX_READS: usize = 16;
 
-/// The handling of the stderr of a child. Output on stderr is not an error.
+/// What happens to the stderr of a child. Output on stderr is not an error.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum Stderr {
@@ -28,9 +28,8 @@ pub enum Stderr {
     Capture,
     /// The child writes to the stderr of this process. Nothing is kept.
     Inherit,
-    /// Like [`Capture`](Self::Capture), and passes each line to a function, which must not block.
-    /// Lines are cut at [`ChildProcess::stderr_width`](super::ChildProcess::stderr_width) characters, and control
-    /// characters are removed.
+    /// Like [`Capture`](Self::Capture), and additionally passes each line to a function. The function must not block. Lines are
+    /// cut at [`ChildProcess::stderr_width`](super::ChildProcess::stderr_width) characters, and control characters are removed.
     Callback(Arc<dyn Fn(&str) + Send + Sync>),
 }
 
@@ -74,7 +73,7 @@ impl Tail {
         }
     }
 
-    /// Reads the available bytes; completes at the end of the stream.
+    /// Reads the available bytes. Completes at the end of the stream.
     pub(crate) fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         for _ in 0..MAX_READS {
             let Some(source) = &mut self.source else {

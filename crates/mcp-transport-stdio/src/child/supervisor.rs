@@ -22,16 +22,17 @@ use crate::driver::Driver;
 use crate::error::End;
 use crate::stray::StrayOutput;
 
-/// Maximum time between the last output of a child and its exit. After this time at the latest, pending calls fail.
+/// Maximum time for which the task waits for both the last output of a child and its exit. Pending calls fail after this time at
+/// the latest.
 const SETTLE: Duration = Duration::from_millis(50);
 
-/// Maximum time in which a killed process is reaped.
+/// Maximum time that the task waits to reap a killed process.
 const KILL_WAIT: Duration = Duration::from_secs(5);
 
-/// Interval at which a group without its leader is polled.
+/// Interval at which the task checks whether processes of the group are alive after their leader has exited.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// The waits before each step of the shutdown.
+/// The waits before the steps of the shutdown.
 #[derive(Debug, Clone)]
 pub(crate) struct Waits {
     pub(crate) eof: Duration,
@@ -56,8 +57,8 @@ pub(crate) struct Supervisor {
     pub(crate) stray: Arc<StrayOutput>,
     pub(crate) drain: Duration,
     pub(crate) waits: Waits,
-    /// The result of [`ChildProcess::process_guard`](super::ChildProcess::process_guard). This is the last field, so that it is
-    /// dropped after the group was killed.
+    /// The value that [`ChildProcess::process_guard`](super::ChildProcess::process_guard) returned. This is the last field, so
+    /// that the value is dropped after the group was killed.
     pub(crate) _guard: Option<Box<dyn Any + Send>>,
 }
 
@@ -103,7 +104,7 @@ impl Supervisor {
         .await
     }
 
-    /// Waits for the rest of a child that is ending. The end of its output and its exit occur in any order. This function waits
+    /// Waits for the remaining output and the exit of a child that is ending. The two can occur in any order. The function waits
     /// for both, because otherwise responses or the last stderr lines could be lost.
     async fn settle(&mut self, event: Event) -> Event {
         match event {
@@ -134,8 +135,8 @@ impl Supervisor {
         }
     }
 
-    /// Returns the reason with which pending calls fail, without the stray lines, and whether the
-    /// process has exited.
+    /// Returns the reason with which pending calls fail, and whether the process has exited. The reason does not contain the
+    /// stray lines yet.
     fn closed_reason(&mut self, event: Event) -> (Closed, bool) {
         match event {
             Event::Stopped => (Closed::local(), false),
@@ -148,8 +149,8 @@ impl Supervisor {
         }
     }
 
-    /// Closes stdin, waits, sends `SIGTERM`, waits, sends `SIGKILL`, and reaps. Returns a text if
-    /// the process could not be ended.
+    /// Closes stdin, waits, sends `SIGTERM`, waits, sends `SIGKILL`, and reaps the process. Returns a text for the user if the
+    /// process could not be ended.
     async fn end(&mut self, control: &Control) -> Option<String> {
         let (eof, term) = match control.is_awaited() {
             true => (self.waits.eof, self.waits.term),
@@ -182,7 +183,7 @@ impl Supervisor {
     }
 }
 
-/// Runs the steps after stdin was closed. `silent` is set when no process has stdout or stderr open any more.
+/// Runs the steps that follow after stdin was closed. `silent` becomes `true` when no process has stdout or stderr open any more.
 async fn run_steps(
     group: &mut Group,
     eof: Duration,
@@ -205,8 +206,8 @@ async fn run_steps(
     }
 }
 
-/// Completes when the whole group has exited. Only the leader can be waited for. The other processes may never be reaped, so the
-/// end of all output counts as their exit.
+/// Completes when the whole group has exited. This process can wait only for the leader. The other processes may never be reaped,
+/// so they count as exited when all output has ended.
 async fn group_exited(group: &mut Group, silent: &AtomicBool) {
     if group.wait().await.is_ok() {
         while group.is_alive() && !silent.load(Ordering::Relaxed) {
@@ -215,7 +216,7 @@ async fn group_exited(group: &mut Group, silent: &AtomicBool) {
     }
 }
 
-/// Completes when `work` completes. Meanwhile, polls `background` until it is ready.
+/// Waits for `work` and returns its result. Meanwhile, polls `background` until it is ready.
 async fn with_background<T>(
     work: impl Future<Output = T>,
     mut background: impl FnMut(&mut Context<'_>) -> Poll<()>,
@@ -229,7 +230,7 @@ async fn with_background<T>(
     .await
 }
 
-/// Completes when both the rest of the output and stderr have ended.
+/// Completes when both stdout and stderr of the child have ended.
 async fn drained(rest: impl Future<Output = ()>, tail: &mut Tail) {
     let mut rest = pin!(rest);
     let mut read = false;

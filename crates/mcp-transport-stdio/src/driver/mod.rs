@@ -1,7 +1,8 @@
 //! The driver: moves bytes between a pair of streams and a [`Mux`].
 //!
-//! One future owns the reader, the writer and the lines between them. For a call that is ready at once, this future spawns no
-//! task and allocates no memory. The future writes once per batch of lines. It stops reading only while the peer does not read.
+//! One future owns the reader, the writer and the buffered lines. For a call whose response is ready at once, the future spawns
+//! no task and allocates no memory. It writes the responses of several lines at once. It stops reading only while the peer does
+//! not read.
 
 pub(crate) mod spawner;
 
@@ -23,16 +24,16 @@ use crate::lines::{FramedLine, Lines};
 use crate::options::StdioOptions;
 use crate::stray::StrayOutput;
 
-/// Number of lines handled before the responses are written.
+/// Maximum number of lines that are handled before the responses are written.
 const BATCH: usize = 64;
 
-/// Number of batches handled before other tasks of the runtime are polled.
+/// Maximum number of batches that are handled before other tasks of the runtime are polled.
 const MAX_BATCHES: usize = 16;
 
-/// The setting that an error for a long line names.
+/// The setting that is named in the error for a line that is too long.
 const LINE_LIMIT: &str = "StdioOptions::with_line_limit";
 
-/// The side of the pipe that a driver serves.
+/// Whether a driver serves the server's or the client's side of the pipe.
 pub(crate) enum Role {
     /// Answers unreadable lines with an error.
     Server,
@@ -54,7 +55,7 @@ struct Input<R> {
 }
 
 enum Read {
-    /// Bytes were read or lines were handled, so there may be output.
+    /// Bytes were read or lines were handled. There may be output to write.
     Progress,
     End(End),
 }
@@ -118,7 +119,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Driver<R, W> {
         Poll::Pending
     }
 
-    /// Waits for running handlers while writing their responses. Does not read.
+    /// Waits until all running handlers have finished. Meanwhile writes their responses, but does not read.
     pub(crate) async fn idle(&mut self) -> Result<(), End> {
         let mut idle = pin!(self.input.spawner.idle());
         poll_fn(|cx| match self.output.poll_drain(&self.mux, cx) {
@@ -128,7 +129,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Driver<R, W> {
         .await
     }
 
-    /// Writes the remaining output once the [`Mux`] is closed, and closes the output stream.
+    /// Writes the remaining output after the [`Mux`] was closed. Then closes the output stream.
     pub(crate) async fn finish(&mut self) -> Result<(), End> {
         poll_fn(|cx| self.output.poll_drain(&self.mux, cx)).await?;
         poll_fn(|cx| self.output.poll_shutdown(cx)).await;
@@ -154,8 +155,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Driver<R, W> {
     }
 
     #[cfg(feature = "child")]
-    /// Discards input, so that the peer is not blocked while writing. Completes at the end of the
-    /// stream.
+    /// Reads and discards input, so that the peer does not block while it writes. Completes at the end of the stream.
     pub(crate) fn poll_discard(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         for _ in 0..MAX_BATCHES {
             self.input.lines.clear();
@@ -171,14 +171,14 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Driver<R, W> {
 }
 
 impl<R, W> Drop for Driver<R, W> {
-    /// Closes the connection, because without the driver, no bytes are moved.
+    /// Closes the connection. Without the driver, no bytes are moved.
     fn drop(&mut self) {
         self.mux.close(Closed::local());
     }
 }
 
 impl<R: AsyncRead + Unpin> Input<R> {
-    /// Handles the lines in the buffer. If there are none, reads once.
+    /// Handles the complete lines in the buffer. If there are none, reads once.
     fn poll(&mut self, mux: &Arc<Mux>, cx: &mut Context<'_>) -> Poll<Read> {
         if self.handle_lines(mux) == 0 {
             let mut buffer = ReadBuf::new(self.lines.space());
@@ -201,8 +201,7 @@ impl<R: AsyncRead + Unpin> Input<R> {
         })
     }
 
-    /// Handles complete lines until there are none left or the output should be written. Returns
-    /// the number of lines.
+    /// Handles complete lines until there are no more lines or the output should be written. Returns the number of handled lines.
     fn handle_lines(&mut self, mux: &Arc<Mux>) -> usize {
         let mut handled = 0;
         while let Some(line) = self.lines.next_line() {
@@ -255,13 +254,13 @@ impl<W: AsyncWrite + Unpin> Output<W> {
         }
     }
 
-    /// Returns whether all output that was taken is written, so that more can be taken.
+    /// Returns whether all output that was taken from the queue is written, so that more output can be taken.
     pub(crate) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Takes the queued output, if all earlier output is written. `Ready(false)` means that the queue is closed and empty.
-    /// Otherwise, `cx` is woken when output is queued.
+    /// Takes the queued output. Call it only if all output that was taken before is written. `Ready(false)` means that the queue
+    /// is closed and empty. If the result is pending, `cx` is woken when output is queued.
     pub(crate) fn poll_take(&mut self, mux: &Mux, cx: &mut Context<'_>) -> Poll<bool> {
         debug_assert!(
             self.is_empty(),
@@ -270,7 +269,7 @@ impl<W: AsyncWrite + Unpin> Output<W> {
         mux.poll_output(cx, &mut self.bytes)
     }
 
-    /// Writes and flushes the output that was taken.
+    /// Writes and flushes the output that was taken from the queue.
     pub(crate) fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), End>> {
         let Some(writer) = &mut self.writer else {
             self.bytes.clear();
@@ -317,7 +316,7 @@ impl<W: AsyncWrite + Unpin> Output<W> {
         }
     }
 
-    /// Closes the stream. Output that is not yet written is lost.
+    /// Closes the stream. Output that has not been written yet is lost.
     pub(crate) fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if let Some(writer) = &mut self.writer {
             // An error means that the peer has disconnected, which closes the stream too.
@@ -336,7 +335,7 @@ impl<W: AsyncWrite + Unpin> Output<W> {
     }
 }
 
-/// The measurement of the time for which the peer has not read. No timer runs while the peer reads.
+/// Measures for how long the peer has not read. No timer runs while the peer reads.
 struct Stall {
     limit: Duration,
     armed: bool,

@@ -11,19 +11,19 @@ use tokio::time::timeout;
 /// Runs the pending handlers of a [`Mux`](mcp_protocol::Mux).
 pub(crate) struct Spawner {
     threads: Threads,
-    /// The sender of a channel. Each running handler has a receiver, so the channel is closed when no handler runs.
+    /// The sender of a channel. Each running handler holds a receiver, so the channel is closed when no handler is running.
     running: watch::Sender<()>,
-    /// Capacity for blocking handlers. A handler that exceeds its deadline keeps its permit.
+    /// Limits the number of blocking handlers. A handler that exceeds its deadline keeps its permit until it ends.
     blocking: Arc<Semaphore>,
     limit: usize,
 }
 
 /// The threads that run blocking handlers.
 pub(crate) enum Threads {
-    /// The blocking threads of the runtime.
+    /// Blocking handlers run on the blocking threads of the runtime.
     Runtime,
-    /// A separate thread for each handler. The process can exit while such threads run, whereas a
-    /// runtime waits for its own threads.
+    /// Each blocking handler runs on a separate thread. The process can exit while such threads run. A runtime would wait for its
+    /// own blocking threads.
     Separate,
 }
 
@@ -103,8 +103,8 @@ impl Spawner {
     }
 }
 
-/// Runs a blocking handler on a new thread within the current runtime. If no thread can be created,
-/// the handler is dropped, which sends an error response.
+/// Runs a blocking handler on a new thread, in the context of the current runtime. If no thread can be created, drops the
+/// handler, which sends an error response.
 fn spawn_thread(job: impl FnOnce() + Send + 'static) {
     let runtime = Handle::current();
     let spawned = std::thread::Builder::new()

@@ -17,12 +17,12 @@ use crate::error::{Error, Repr};
 use crate::options::StdioOptions;
 use crate::server::serve_on;
 
-/// Default capacity of one direction in bytes, the same as for a pipe of the operating system.
+/// Default capacity of one direction in bytes. A pipe of the operating system has the same capacity.
 const CAPACITY: usize = 64 << 10;
 
 /// Creates a transport to a server in the same process.
 ///
-/// The server starts with the connection, as a task of the same runtime, and ends with it.
+/// The server is a task of the same runtime. It starts when the client connects, and ends with the connection.
 ///
 /// ```
 /// # fn example(server: impl mcp_protocol::IntoService) {
@@ -55,7 +55,7 @@ impl InMemory {
         self
     }
 
-    /// Sets how many bytes each direction holds before its writer waits. Default 64 KiB.
+    /// Sets how many bytes each direction can hold. When it is full, its writer waits. Default 64 KiB.
     #[must_use]
     pub fn capacity(mut self, bytes: usize) -> Self {
         self.capacity = bytes;
@@ -95,7 +95,7 @@ impl fmt::Debug for InMemory {
 
 /// Creates a pipe in memory: a transport for the client and the server's end.
 ///
-/// `capacity` is how many bytes each direction holds before its writer waits.
+/// `capacity` is the number of bytes that each direction can hold. When it is full, its writer waits.
 pub fn duplex(
     capacity: usize,
 ) -> (
@@ -137,7 +137,7 @@ impl ServerEnd {
         serve_on(service, self.streams, Threads::Runtime, &options).await
     }
 
-    /// Returns the two streams: the output of the client, and its input.
+    /// Returns the two streams: the client's output, and the client's input.
     pub fn into_streams(
         self,
     ) -> (

@@ -1,4 +1,4 @@
-//! One direction of a pipe in memory: bounded, and closed when either end is dropped.
+//! One direction of a pipe in memory. It has a capacity, and is closed when either end is dropped.
 
 use std::collections::VecDeque;
 use std::io;
@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 use mcp_protocol::lock;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Creates a pipe that holds at most `capacity` bytes (at least one) before its writer waits.
+/// Creates a pipe that can hold `capacity` bytes, but at least one byte. When it is full, its writer waits.
 pub(super) fn pipe(capacity: usize) -> (Reader, Writer) {
     let shared = Arc::new(Shared(Mutex::new(State {
         bytes: VecDeque::new(),
@@ -142,7 +142,7 @@ mod tests {
 
     use super::*;
 
-    /// Each end waits for the other end in a separate task, and is woken.
+    /// Each end runs in a separate task, waits for the other end, and is woken by it.
     #[tokio::test]
     async fn a_small_pipe_delivers_every_byte() {
         for capacity in [0, 1, 7, 64, 4_096] {
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_other_end_of_a_pipe_notices_a_drop() {
+    async fn dropping_one_end_of_a_pipe_closes_the_other_end() {
         let (mut reader, mut writer) = pipe(8);
         writer.write_all(b"last").await.unwrap();
         drop(writer);

@@ -1,7 +1,7 @@
 //! Stdin and stdout as asynchronous streams.
 //!
 //! Pipes and sockets, which hosts use, are read and written without blocking, on the runtime's reactor. For files and terminals,
-//! and on systems other than Unix, there is one thread per direction, which does not keep the process alive.
+//! and on systems other than Unix, there is one thread per direction. These threads do not keep the process alive.
 
 mod threads;
 #[cfg(unix)]
@@ -22,7 +22,7 @@ use crate::error::{Error, Repr};
 #[cfg(not(unix))]
 use threads::{ThreadReader, ThreadWriter};
 
-/// Whether stdin and stdout are being served.
+/// Whether this process is serving on stdin and stdout.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
 #[cfg(unix)]
@@ -46,7 +46,7 @@ impl Drop for ExclusiveUse {
     }
 }
 
-/// Restores stdin and stdout when dropped. Drop the streams first.
+/// A guard that restores stdin and stdout when dropped. Drop the streams before the guard.
 pub(crate) struct Restore {
     #[cfg(unix)]
     _saved: unix::Saved,
@@ -92,7 +92,7 @@ pub fn protect_stdout() -> Result<(), Error> {
     Ok(())
 }
 
-/// Opens stdin and stdout. With `guard`, the rest of the process can no longer use them.
+/// Opens stdin and stdout. If `guard` is `true`, the rest of the process can no longer use them.
 #[cfg(unix)]
 pub(crate) fn open(guard: bool) -> Result<(Reader, Writer, Restore), Error> {
     let exclusive = ExclusiveUse::take()?;
@@ -110,7 +110,7 @@ pub(crate) fn open(guard: bool) -> Result<(Reader, Writer, Restore), Error> {
     Ok((reader, Writer(writer), restore))
 }
 
-/// Opens stdin and stdout. On this system, other code of the process can still use them.
+/// Opens stdin and stdout. On this system, other code of the process can still use them, so `_guard` has no effect.
 #[cfg(not(unix))]
 pub(crate) fn open(_guard: bool) -> Result<(Reader, Writer, Restore), Error> {
     let exclusive = ExclusiveUse::take()?;
@@ -128,7 +128,7 @@ fn unusable(what: &'static str) -> impl FnOnce(io::Error) -> Error {
 
 pub(crate) type Reader = Box<dyn AsyncRead + Send + Unpin>;
 
-/// Stdout. It is never shut down, because it belongs to the process.
+/// A writer for stdout. It never shuts stdout down, because stdout belongs to the process.
 pub(crate) struct Writer(Box<dyn AsyncWrite + Send + Unpin>);
 
 impl AsyncWrite for Writer {

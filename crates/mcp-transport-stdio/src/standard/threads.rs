@@ -1,6 +1,7 @@
 //! Blocking streams on separate threads.
 //!
-//! `tokio::io::stdin` is not used: the runtime waits for its thread, so that a process would end only after the next line of input.
+//! `tokio::io::stdin` is not used, because the runtime waits for its thread. A process would then end only after the next line of
+//! input.
 
 use std::io::{self, Read, Write};
 use std::pin::Pin;
@@ -9,10 +10,10 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::mpsc;
 
-/// Number of bytes passed at once.
+/// Number of bytes that are passed between the threads at once.
 const CHUNK: usize = 64 << 10;
 
-/// A reader whose thread reads one chunk in advance.
+/// A reader with a thread that reads one chunk in advance.
 pub(crate) struct ThreadReader {
     chunks: mpsc::Receiver<io::Result<Vec<u8>>>,
     chunk: Vec<u8>,
@@ -66,11 +67,11 @@ impl AsyncRead for ThreadReader {
     }
 }
 
-/// Passes one chunk at a time to its thread. Flushing waits until the chunk is written.
+/// A writer that passes one chunk at a time to its thread. Flushing waits until the thread has written the chunk.
 pub(crate) struct ThreadWriter {
     chunks: mpsc::Sender<Vec<u8>>,
     written: mpsc::Receiver<(Vec<u8>, io::Result<()>)>,
-    /// The buffer; `None` while the thread has it.
+    /// The buffer. `None` while the thread uses it.
     spare: Option<Vec<u8>>,
 }
 
@@ -95,7 +96,7 @@ impl ThreadWriter {
         })
     }
 
-    /// Completes when the thread has nothing to write.
+    /// Completes when the thread has written its chunk.
     fn poll_done(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.spare.is_some() {
             return Poll::Ready(Ok(()));

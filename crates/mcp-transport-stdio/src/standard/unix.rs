@@ -1,5 +1,5 @@
-//! Stdin and stdout on Unix: non-blocking, unless this would affect another process, and protected from other code of this
-//! process.
+//! Stdin and stdout on Unix. They are non-blocking unless this would affect another process, and other code of this process
+//! cannot use them.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -71,8 +71,8 @@ impl Saved {
         })
     }
 
-    /// Points descriptor 1 to stderr and descriptor 0 to the null device, for this process and the
-    /// children it starts.
+    /// Makes descriptor 1 point to stderr and descriptor 0 point to the null device, for this process and the children that it
+    /// starts.
     pub(crate) fn guard(&mut self) -> io::Result<()> {
         let nothing = File::open("/dev/null")?;
         self.guarded = true;
@@ -100,13 +100,13 @@ impl Drop for Saved {
     }
 }
 
-/// The way in which a descriptor can be used.
+/// How a descriptor can be used.
 #[derive(PartialEq)]
 enum Kind {
     Pipe,
     Socket,
-    /// A file is always ready. A terminal, or a descriptor that is shared with stderr, must stay blocking; otherwise, other
-    /// processes would receive `EAGAIN`.
+    /// A descriptor that stays blocking. A file is always ready. A terminal, or a descriptor that is shared with stderr, is
+    /// shared with other processes, which would otherwise receive `EAGAIN`.
     Other,
 }
 
@@ -123,9 +123,9 @@ impl Kind {
     }
 }
 
-/// Returns a path under which an anonymous pipe can be opened again (Linux). `O_NONBLOCK` then affects only this process; on a
-/// duplicate, it would affect every process that has the same file description. A named pipe is not opened again, because the new
-/// descriptor would not notice that the original writer has closed it.
+/// Returns a path under which an anonymous pipe can be opened again (Linux). On the new descriptor, `O_NONBLOCK` affects only
+/// this process. On a duplicate of the old descriptor, it would affect every process that shares the pipe. Returns `None` for a
+/// named pipe, because a new descriptor would not notice that the original writer has closed it.
 fn anonymous_pipe(fd: &OwnedFd) -> Option<String> {
     let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
     let target = std::fs::read_link(&path).ok()?;

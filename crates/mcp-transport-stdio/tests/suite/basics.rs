@@ -26,7 +26,7 @@ async fn a_session_works_over_pipes_in_memory() {
 }
 
 #[tokio::test]
-async fn a_large_answer_passes_small_pipes() {
+async fn a_large_response_is_delivered_through_a_small_pipe() {
     let connection = open(in_memory(Fixture).capacity(100)).await;
     let text = tool(&*connection, "big", "1000000").await.unwrap();
     assert_eq!(text.len(), 1_000_000);
@@ -44,7 +44,7 @@ async fn a_duplex_connects_a_client_and_a_server() {
 }
 
 #[test]
-fn serving_can_be_spawned() {
+fn the_future_that_serves_a_client_can_be_spawned() {
     fn is_send<T: Send>(_: T) {}
     is_send(serve(Fixture));
     is_send(serve_io(Fixture, tokio::io::empty(), tokio::io::sink()));

@@ -120,7 +120,7 @@ async fn the_error_of_a_closed_connection_quotes_output_that_is_not_a_message() 
 }
 
 #[tokio::test]
-async fn answers_written_before_the_end_arrive() {
+async fn responses_that_are_written_before_the_child_exits_are_delivered() {
     let (child, _lines) = script(
         "read line; echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"late\":1}}'; kill -9 $$",
     );
@@ -200,7 +200,7 @@ async fn stray_lines_are_accepted_up_to_a_limit() {
 
 // proves: LIFE-022, M-STDIO-015
 #[tokio::test]
-async fn an_obedient_child_sees_the_end_of_its_stdin_and_no_signal() {
+async fn a_child_that_exits_at_the_end_of_its_stdin_gets_no_signal() {
     let (child, mut lines) = script("trap 'echo TERM >&2' TERM; cat >/dev/null; echo EOF >&2");
     let connection = connect(child.eof_wait(Duration::from_secs(20))).await;
     soon(connection.close()).await.unwrap();
@@ -235,7 +235,7 @@ async fn a_child_that_ignores_everything_is_killed() {
 
 /// The leader exits on `SIGTERM`; the rest of the group gets the same time, and then is killed.
 #[tokio::test]
-async fn the_group_outlives_its_leader_only_for_a_while() {
+async fn the_rest_of_a_group_is_killed_after_the_term_wait() {
     let (child, mut lines) =
         script("(trap '' TERM; sleep 100) & echo $! >&2; while :; do sleep 1; done");
     let child = child
@@ -261,7 +261,7 @@ async fn a_dropped_connection_ends_its_child() {
 }
 
 #[test]
-fn a_connection_can_be_dropped_anywhere() {
+fn a_connection_can_be_dropped_outside_of_its_runtime() {
     let runtime = || {
         tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
@@ -296,7 +296,7 @@ fn a_connection_can_be_dropped_anywhere() {
 }
 
 #[tokio::test]
-async fn a_child_that_does_not_read_can_be_closed() {
+async fn closing_ends_a_child_that_does_not_read() {
     let (child, mut lines) = script("echo $$ >&2; while :; do sleep 1; done");
     let child = child
         .eof_wait(Duration::from_millis(50))
@@ -312,7 +312,7 @@ async fn a_child_that_does_not_read_can_be_closed() {
 
 /// Threat T44: arguments are not interpreted by a shell.
 #[tokio::test]
-async fn t44_arguments_arrive_as_they_are() {
+async fn t44_a_child_receives_its_arguments_unchanged() {
     let awkward = [
         "a b",
         "& < > ^ %PATH% $HOME `id`",

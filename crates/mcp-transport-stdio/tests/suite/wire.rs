@@ -86,7 +86,7 @@ async fn line_endings_are_tolerated() {
 
 // proves: STDIO-005, M-STDIO-002
 #[tokio::test]
-async fn newlines_stay_inside_their_string() {
+async fn newlines_in_a_text_are_escaped_and_do_not_end_a_message() {
     let text = "one\ntwo\r\n\u{2028}three";
     let input = handshake() + &tool_request(2, "echo", text);
     let frames = serve(input.as_bytes(), StdioOptions::for_server()).await;
@@ -130,7 +130,7 @@ async fn a_request_after_an_endless_line_is_answered() {
 }
 
 #[tokio::test]
-async fn responses_before_the_timeout_are_written_after_the_end() {
+async fn responses_are_written_after_the_end_of_the_input_until_the_timeout() {
     let input = handshake() + &tool_request(2, "later", "a") + &tool_request(3, "think", "b");
     let mut frames = serve(input.as_bytes(), StdioOptions::for_server()).await;
     frames.sort_by_key(|frame| frame["id"].as_i64());
@@ -261,7 +261,7 @@ async fn a_congested_server_stops_reading() {
 
 /// Handlers finish on one thread while the end of the input is detected on another.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_answer_is_lost_between_threads() {
+async fn no_response_of_a_handler_on_another_thread_is_lost() {
     for _ in 0..1_000 {
         let input = handshake() + &tool_request(2, "think", "a") + &tool_request(3, "later", "b");
         let frames = serve(input.as_bytes(), StdioOptions::for_server()).await;

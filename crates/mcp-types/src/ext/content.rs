@@ -1,4 +1,4 @@
-//! Content blocks, resource contents and messages made of them.
+//! Convenience methods for content blocks, for resource contents, and for messages that consist of them.
 
 use crate::{
     AudioContent, ContentBlock, EmbeddedResource, ImageContent, OneOrMany, Prompt, PromptMessage,
@@ -12,17 +12,17 @@ impl ContentBlock {
         Self::Text(TextContent::new(text))
     }
 
-    /// Creates an image block; `data` is base64.
+    /// Creates an image block. `data` is base64.
     pub fn image(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
         Self::Image(ImageContent::new(data, mime_type))
     }
 
-    /// Creates an audio block; `data` is base64.
+    /// Creates an audio block. `data` is base64.
     pub fn audio(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
         Self::Audio(AudioContent::new(data, mime_type))
     }
 
-    /// Creates a link to a resource, which does not have to be listed.
+    /// Creates a link to a resource. The server need not list this resource.
     pub fn resource_link(uri: impl Into<String>, name: impl Into<String>) -> Self {
         Self::ResourceLink(ResourceLink::new(uri, name))
     }
@@ -55,7 +55,7 @@ impl From<String> for ContentBlock {
 }
 
 impl SamplingMessageContentBlock {
-    /// A text block.
+    /// Creates a text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(TextContent::new(text))
     }
@@ -121,17 +121,17 @@ impl ResourceContents {
         }
     }
 
-    /// The contents of a text resource.
+    /// Creates the contents of a text resource.
     pub fn text(uri: impl Into<String>, text: impl Into<String>) -> Self {
         Self::Text(crate::TextResourceContents::new(uri, text))
     }
 
-    /// The contents of a binary resource; `blob` is base64.
+    /// Creates the contents of a binary resource. `blob` is base64.
     pub fn blob(uri: impl Into<String>, blob: impl Into<String>) -> Self {
         Self::Blob(crate::BlobResourceContents::new(uri, blob))
     }
 
-    /// Sets the MIME type; an unknown kind of contents is not changed.
+    /// Sets the MIME type. Does nothing if the kind of contents is unknown.
     #[must_use]
     pub fn with_mime_type(self, mime_type: impl Into<String>) -> Self {
         match self {
@@ -152,45 +152,45 @@ impl ResourceContents {
 }
 
 impl PromptMessage {
-    /// A message from the user.
+    /// Creates a message from the user.
     pub fn user(content: impl Into<ContentBlock>) -> Self {
         Self::new(Role::User, content)
     }
 
-    /// A message from the assistant.
+    /// Creates a message from the assistant.
     pub fn assistant(content: impl Into<ContentBlock>) -> Self {
         Self::new(Role::Assistant, content)
     }
 }
 
 impl SamplingMessage {
-    /// A message from the user.
+    /// Creates a message from the user.
     pub fn user(content: impl Into<OneOrMany<SamplingMessageContentBlock>>) -> Self {
         Self::new(Role::User, content)
     }
 
-    /// A message from the assistant.
+    /// Creates a message from the assistant.
     pub fn assistant(content: impl Into<OneOrMany<SamplingMessageContentBlock>>) -> Self {
         Self::new(Role::Assistant, content)
     }
 }
 
 impl Prompt {
-    /// Returns the name for people: the title or, if it is absent, the name.
+    /// Returns the name to show to users: the title or, if there is no title, the name.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 }
 
 impl Resource {
-    /// Returns the name for people: the title or, if it is absent, the name.
+    /// Returns the name to show to users: the title or, if there is no title, the name.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 }
 
 impl ResourceTemplate {
-    /// Returns the name for people: the title or, if it is absent, the name.
+    /// Returns the name to show to users: the title or, if there is no title, the name.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }

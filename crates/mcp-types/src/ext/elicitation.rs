@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::{ElicitAction, ElicitRequestParams, ElicitResult, ElicitValue};
 
 impl ElicitRequestParams {
-    /// Returns the message for the user, in either mode.
+    /// Returns the message for the user. Both modes have such a message.
     pub fn message(&self) -> Option<&str> {
         match self {
             Self::Form(form) => Some(&form.message),

@@ -1,4 +1,4 @@
-//! Convenience methods of the generated types. Areas with many of them have a module.
+//! Convenience methods of the generated types. A topic with many methods has a separate module.
 
 mod content;
 mod elicitation;
@@ -17,19 +17,19 @@ use crate::{
 };
 
 impl Default for CacheScope {
-    /// The scope of a result without `cacheScope`: private.
+    /// Returns the scope of a result that has no `cacheScope`: private.
     fn default() -> Self {
         Self::Private
     }
 }
 
 impl Icon {
-    /// Returns the icons that a host may fetch; icons with other sources are left out.
+    /// Returns the icons that a host may fetch. Leaves out icons whose source is not safe.
     pub fn safe(icons: &[Self]) -> impl Iterator<Item = &Self> {
         icons.iter().filter(|icon| icon.is_safe_src())
     }
 
-    /// Returns whether `src` is an `https:` or `data:` URI; a host ignores other icons without fetching them.
+    /// Returns whether `src` is an `https:` or `data:` URI. Hosts do not fetch icons with another kind of URI.
     pub fn is_safe_src(&self) -> bool {
         let scheme = self.src.split_once(':').map(|(scheme, _)| scheme);
         scheme.is_some_and(|scheme| {
@@ -40,7 +40,7 @@ impl Icon {
     }
 }
 
-/// The error for a text that is not one of the eight log level names.
+/// The error for a text that is not one of the eight names of log levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnknownLoggingLevel;
@@ -62,17 +62,17 @@ impl FromStr for LoggingLevel {
 }
 
 impl UrlElicitationRequired {
-    /// The code of the error with this data.
+    /// The code of the error that has this data.
     pub const CODE: ErrorCode = ErrorCode::URL_ELICITATION_REQUIRED;
 }
 
 impl MissingRequiredClientCapability {
-    /// The code of the error with this data.
+    /// The code of the error that has this data.
     pub const CODE: ErrorCode = ErrorCode::MISSING_CLIENT_CAPABILITY;
 }
 
 impl UnsupportedProtocolVersion {
-    /// The code of the error with this data.
+    /// The code of the error that has this data.
     pub const CODE: ErrorCode = ErrorCode::UNSUPPORTED_PROTOCOL_VERSION;
 }
 
@@ -87,7 +87,7 @@ impl CreateMessageResult {
 }
 
 impl CreateMessageRequestParams {
-    /// Returns whether the model may or must call tools; [`ToolChoiceMode::Auto`] if the request does not state it.
+    /// Returns whether the model may or must call tools. Returns [`ToolChoiceMode::Auto`] if the request does not say.
     pub fn tool_choice_mode(&self) -> ToolChoiceMode {
         let choice = self
             .tool_choice

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 
 use crate::{CallToolResult, ContentBlock, TextContent, Tool, ToolAnnotations};
 
-/// Maximum number of characters of a failed tool's text in an error.
+/// Maximum length of a failed tool's text in an error, in characters.
 const MAX_SHOWN: usize = 512;
 
 impl CallToolResult {
@@ -14,12 +14,12 @@ impl CallToolResult {
         Self::new(vec![ContentBlock::text(text)])
     }
 
-    /// Creates a failed result, whose text the model reads to correct its call.
+    /// Creates the result of a failed call. The model reads the text and can correct its call.
     pub fn error(text: impl Into<String>) -> Self {
         Self::text(text).with_is_error(true)
     }
 
-    /// Returns whether the call failed; `false` if the member is absent.
+    /// Returns whether the call failed. Returns `false` if the member is absent.
     pub fn is_error(&self) -> bool {
         self.is_error.unwrap_or(false)
     }
@@ -56,11 +56,11 @@ impl CallToolResult {
         })
     }
 
-    /// Appends the same JSON text as serialization. Strings are written with the faster writer of
-    /// `mcp-jsonrpc`: results are most of the output of a server.
+    /// Appends the same JSON text as serialization would, but writes strings with the faster writer of `mcp-jsonrpc`. Speed
+    /// matters here, because most of a server's output is tool results.
     ///
     /// # Errors
-    /// As for serialization; the appended text must then be discarded.
+    /// The errors of serialization. The appended text must then be discarded.
     pub fn write_json(&self, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
         // Destructured in full, so that a new member is not forgotten here.
         let Self {
@@ -116,7 +116,7 @@ impl CallToolResult {
 }
 
 impl Tool {
-    /// Returns the name for people: the title, otherwise the title in the annotations, otherwise the name.
+    /// Returns the name to show to users: the title; otherwise the title in the annotations; otherwise the name.
     pub fn display_name(&self) -> &str {
         let annotated = self
             .annotations
@@ -127,22 +127,22 @@ impl Tool {
 }
 
 impl ToolAnnotations {
-    /// Returns whether the tool changes nothing; `false` if the annotation is absent.
+    /// Returns whether the tool changes nothing. Returns `false` if the annotation is absent.
     pub fn read_only(&self) -> bool {
         self.read_only_hint.unwrap_or(false)
     }
 
-    /// Returns whether the tool may destroy data; `true` if the annotation is absent.
+    /// Returns whether the tool may destroy data. Returns `true` if the annotation is absent.
     pub fn destructive(&self) -> bool {
         self.destructive_hint.unwrap_or(true)
     }
 
-    /// Returns whether a repeated call has no further effect; `false` if the annotation is absent.
+    /// Returns whether a repeated call has no further effect. Returns `false` if the annotation is absent.
     pub fn idempotent(&self) -> bool {
         self.idempotent_hint.unwrap_or(false)
     }
 
-    /// Returns whether the tool interacts with external systems; `true` if the annotation is absent.
+    /// Returns whether the tool interacts with external systems. Returns `true` if the annotation is absent.
     pub fn open_world(&self) -> bool {
         self.open_world_hint.unwrap_or(true)
     }

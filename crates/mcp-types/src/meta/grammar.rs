@@ -7,11 +7,11 @@ use std::fmt;
 #[non_exhaustive]
 pub enum MetaKey {}
 
-/// The owner of a well-formed `_meta` key.
+/// Who may define a `_meta` key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MetaKeyKind {
-    /// A bare name without a prefix.
+    /// A name without a prefix.
     Plain,
     /// A key with a custom prefix.
     Prefixed,
@@ -34,8 +34,8 @@ pub enum MetaKeyError {
 impl MetaKey {
     /// Checks one key and returns its kind.
     ///
-    /// A prefix is dot-separated labels before one slash; it is reserved when its second label is `mcp` or
-    /// `modelcontextprotocol`. The name may be empty after a prefix.
+    /// A prefix consists of labels, which are separated by dots, and a slash. A prefix is reserved if its second label is `mcp`
+    /// or `modelcontextprotocol`. The name may be empty after a prefix.
     pub fn check(key: &str) -> Result<MetaKeyKind, MetaKeyError> {
         let Some((prefix, name)) = key.split_once('/') else {
             return match key {

@@ -14,7 +14,7 @@ pub use keys::*;
 
 use crate::{Implementation, JsonObject, ProgressToken, RelatedTaskMetadata, RequestId};
 
-/// Free-form metadata of a message or an object; unknown keys are kept.
+/// Free-form metadata of a message or an object. Unknown keys are kept.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/index#meta>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -27,7 +27,7 @@ impl Meta {
         Self::default()
     }
 
-    /// Adds an entry; an earlier entry with the same key is replaced.
+    /// Adds an entry. If the key exists, replaces its value.
     #[must_use]
     pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.0.insert(key.into(), value.into());
@@ -39,12 +39,12 @@ impl Meta {
         self.entry(PROGRESS_TOKEN_KEY)
     }
 
-    /// Requests progress with this token.
+    /// Sets the progress token, which requests progress notifications.
     pub fn set_progress_token(&mut self, token: impl Into<ProgressToken>) {
         self.set(PROGRESS_TOKEN_KEY, &token.into());
     }
 
-    /// Returns the task that this message belongs to; `None` if it belongs to no task.
+    /// Returns the task that this message belongs to. Returns `None` if the message does not belong to a task.
     pub fn related_task(&self) -> Option<RelatedTaskMetadata> {
         self.entry(RELATED_TASK_KEY)
     }
@@ -54,7 +54,7 @@ impl Meta {
         self.set(RELATED_TASK_KEY, &RelatedTaskMetadata::new(task_id));
     }
 
-    /// Returns the text that the model receives while the created task runs, if the server provides such a text.
+    /// Returns the text for the model while the created task runs, if the server provides such a text.
     pub fn model_immediate_response(&self) -> Option<&str> {
         self.0.get(MODEL_IMMEDIATE_RESPONSE_KEY)?.as_str()
     }
@@ -69,7 +69,8 @@ impl Meta {
         self.set(SUBSCRIPTION_ID_KEY, &id.into());
     }
 
-    /// Returns the server software of a result, as the server states it. Use it for display and logs, not for decisions.
+    /// Returns the name and version of the server that created a result. They are not verified: use them for display and logs,
+    /// not for decisions.
     pub fn server_info(&self) -> Option<Implementation> {
         self.entry(SERVER_INFO_KEY)
     }

@@ -1,7 +1,8 @@
 //! The types of revision 2026-07-28, in their wire format.
 //!
-//! All types of that revision have a name here. Most are the types of the crate root. The other types differ in a member, or in a
-//! type that they contain. If members were only removed, [`From`] converts between the two versions of a type.
+//! This module contains all types of the revision. Most of them are the types of the crate root. The other types differ in
+//! a member, or contain a type that differs. If two versions of a type differ only in removed members, [`From`] converts between
+//! them.
 //!
 //! ```
 //! use mcp_types::v2026_07_28::{CallToolOutcome, CallToolResult, InputRequest};

@@ -1,8 +1,9 @@
-//! Tasks, an extension of the revision; written by hand because the schema does not have them.
+//! Tasks, an extension of the revision. These types are written by hand, because the schema of the revision does not contain
+//! them.
 //!
-//! A server answers a long call with a [`CreateTaskResult`]. The client then polls the [`Task`] with
-//! [`GetTaskRequest`], answers its input requests with [`UpdateTaskRequest`] and cancels it with [`CancelTaskRequest`].
-//! All of them require the extension in the capabilities of the request, under [`TASKS_EXTENSION`].
+//! A server answers a long call with a [`CreateTaskResult`]. The client then polls the [`Task`] with [`GetTaskRequest`], answers
+//! its input requests with [`UpdateTaskRequest`] and cancels it with [`CancelTaskRequest`]. Each of these requests must declare
+//! the extension in its client capabilities, under [`TASKS_EXTENSION`].
 //!
 //! Specification: <https://modelcontextprotocol.io/seps/2663-tasks-extension>
 
@@ -18,10 +19,11 @@ use crate::v2026_07_28::{
 };
 use crate::{JsonObject, Meta, TaskStatus};
 
-/// The name of the extension in the capabilities of both sides; it has no settings.
+/// The name of the extension in the capabilities of both sides. The extension has no settings.
 pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
-/// Returns the extension as an entry of the capabilities, to be merged with other extensions.
+/// Returns a map that contains only this extension, for the member `extensions` of the capabilities. The map can be merged with
+/// other extensions.
 ///
 /// ```
 /// use mcp_types::v2026_07_28::{ClientCapabilities, tasks_extension};
@@ -37,49 +39,49 @@ pub fn tasks_extension() -> BTreeMap<String, JsonObject> {
     BTreeMap::from([(TASKS_EXTENSION.to_owned(), JsonObject::new())])
 }
 
-/// The current state of a task with the data of its status; the params of [`TaskNotification`] have the same type.
+/// The current state of a task, with the data that belongs to its status. The params of [`TaskNotification`] have the same type.
 ///
 /// Specification: <https://modelcontextprotocol.io/seps/2663-tasks-extension#tasks>
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Task {
-    /// The id that the server gave to the task; any client that knows the id can use the task.
+    /// The id that the server gave to the task. Any client that knows the id can use the task.
     pub task_id: String,
     /// The status of the task.
     pub status: TaskStatus,
-    /// A description of the status, for people.
+    /// A description of the status for users.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status_message: Option<String>,
-    /// When the task was created, as an ISO 8601 timestamp.
+    /// The time when the task was created, as an ISO 8601 timestamp.
     pub created_at: String,
-    /// When the task last changed, as an ISO 8601 timestamp.
+    /// The time when the task last changed, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    /// Time for which the task is kept after its creation, in milliseconds; null means that there is no limit.
+    /// How long the task is kept after its creation, in milliseconds. Null means that there is no limit.
     #[serde(deserialize_with = "crate::number::nullable")]
     pub ttl_ms: Option<u64>,
-    /// Time that the client should wait between two polls, in milliseconds.
+    /// How long the client should wait between two polls, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub poll_interval_ms: Option<u64>,
-    /// The unanswered input requests of the task; with [`TaskStatus::InputRequired`].
+    /// The unanswered input requests of the task. Present if the status is [`TaskStatus::InputRequired`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_requests: Option<InputRequests>,
-    /// The result of the request, unchanged; with [`TaskStatus::Completed`].
+    /// The result of the request, unchanged. Present if the status is [`TaskStatus::Completed`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<Box<RawValue>>,
-    /// The error of the request; with [`TaskStatus::Failed`].
+    /// The error of the request. Present if the status is [`TaskStatus::Failed`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorObject>,
-    /// Metadata that the protocol defines for the message, and free metadata.
+    /// Metadata that the protocol defines for the message, and custom metadata.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
-    /// The kind of the result; written by the wrappers below.
+    /// The type of the result. Only [`CreateTaskResult`] and [`GetTaskResult`] write it.
     #[serde(skip_serializing)]
     result_type: Option<ResultType>,
 }
 
 impl Task {
-    /// Creates a task from its required members; without `ttl_ms`, the task is kept without limit.
+    /// Creates a task from its required members. `None` for `ttl_ms` means that the task is kept without limit.
     pub fn new(
         task_id: impl Into<String>,
         status: impl Into<TaskStatus>,
@@ -146,7 +148,7 @@ impl Task {
     }
 }
 
-/// A task with the member that states the kind of the result.
+/// A task together with `resultType`.
 #[derive(Serialize)]
 struct Typed<'a> {
     #[serde(rename = "resultType")]
@@ -157,14 +159,14 @@ struct Typed<'a> {
 
 /// The result of a request that continues as a task.
 ///
-/// Its `resultType` is `task`; other values are rejected.
+/// Its `resultType` is `task`. Other values are rejected.
 ///
 /// Specification: <https://modelcontextprotocol.io/seps/2663-tasks-extension#task-creation>
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "Task")]
 #[non_exhaustive]
 pub struct CreateTaskResult {
-    /// The task as created; its outcome is fetched later.
+    /// The new task. Poll it to get its outcome.
     pub task: Task,
 }
 
@@ -239,7 +241,7 @@ impl<'de> Deserialize<'de> for GetTaskResult {
 pub struct GetTaskRequestParams {
     /// The id that the server gave to the task.
     pub task_id: String,
-    /// Metadata that the protocol defines for the message, and free metadata.
+    /// Metadata that the protocol defines for the message, and custom metadata.
     #[serde(rename = "_meta")]
     pub meta: RequestMeta,
 }
@@ -263,9 +265,9 @@ impl GetTaskRequestParams {
 pub struct UpdateTaskRequestParams {
     /// The id that the server gave to the task.
     pub task_id: String,
-    /// The responses, under the keys of the input requests; they may be incomplete.
+    /// The responses, by the keys of the input requests. Responses to some input requests may be missing.
     pub input_responses: InputResponses,
-    /// Metadata that the protocol defines for the message, and free metadata.
+    /// Metadata that the protocol defines for the message, and custom metadata.
     #[serde(rename = "_meta")]
     pub meta: RequestMeta,
 }
@@ -294,7 +296,7 @@ impl UpdateTaskRequestParams {
 pub struct CancelTaskRequestParams {
     /// The id that the server gave to the task.
     pub task_id: String,
-    /// Metadata that the protocol defines for the message, and free metadata.
+    /// Metadata that the protocol defines for the message, and custom metadata.
     #[serde(rename = "_meta")]
     pub meta: RequestMeta,
 }
@@ -345,7 +347,7 @@ impl Request for CancelTaskRequest {
     type Result = EmptyResult;
 }
 
-/// `notifications/tasks`: a task changed; sent to the subscriptions that name it.
+/// `notifications/tasks`: a task changed. It is sent on the subscriptions that contain the task's id.
 ///
 /// Specification: <https://modelcontextprotocol.io/seps/2663-tasks-extension#task-status-notifications>
 #[derive(Debug)]
@@ -360,8 +362,8 @@ impl Notification for TaskNotification {
 const TASK_IDS: &str = "taskIds";
 
 impl SubscriptionFilter {
-    /// Returns the ids of the tasks whose changes the client wants. The member belongs to an extension, so it is stored in
-    /// [`extra`](Self::extra). Values that are not strings are left out.
+    /// Returns the ids of the tasks whose changes the client wants. The extension's member is stored in [`extra`](Self::extra).
+    /// Values that are not strings are left out.
     pub fn task_ids(&self) -> Option<Vec<&str>> {
         let ids = self.extra.get(TASK_IDS)?.as_array()?;
         Some(ids.iter().filter_map(serde_json::Value::as_str).collect())

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_counted() {
+    fn a_list_with_the_wrong_number_of_items_fails_the_check() {
         let list = br#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{},{}]}}"#;
         assert!(Check::new(Workload::List(2)).body(list, false, 1).is_ok());
         assert!(Check::new(Workload::List(3)).body(list, false, 1).is_err());

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_are_values_that_were_seen() {
+    fn percentiles_are_measured_values() {
         let hundred: Vec<u32> = (1..=100).collect();
         assert_eq!(percentile(&hundred, 50), 50);
         assert_eq!(percentile(&hundred, 99), 99);

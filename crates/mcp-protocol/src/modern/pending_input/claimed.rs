@@ -1,4 +1,4 @@
-//! Input requests of a detached call that are sent to a client of a session-based revision.
+//! Input requests of a detached call that are sent to a client of a session-based revision, as server requests.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -12,7 +12,8 @@ use super::{PendingInput, State};
 use crate::sync::lock;
 
 impl PendingInput {
-    /// Returns an input request that no other caller is sending to the client.
+    /// Reserves an open input request for the caller, which sends it to the client. Returns `None` if there is no open input
+    /// request that is not reserved yet.
     pub fn claim_request(self: &Arc<Self>) -> Option<ClaimedInputRequest> {
         let mut state = lock(&self.0);
         let State {
@@ -33,8 +34,8 @@ impl PendingInput {
     }
 }
 
-/// An input request that is being sent to the client. It becomes available again on drop, unless it
-/// was answered.
+/// An input request that its owner is sending to the client. If the value is dropped without an answer, another caller can send
+/// the input request.
 pub struct ClaimedInputRequest {
     key: String,
     request: Value,
@@ -42,17 +43,17 @@ pub struct ClaimedInputRequest {
 }
 
 impl ClaimedInputRequest {
-    /// Returns the method.
+    /// Returns the method of the input request.
     pub fn method(&self) -> &str {
         self.request["method"].as_str().unwrap_or_default()
     }
 
-    /// Returns the params.
+    /// Returns the params of the input request.
     pub fn params(&self) -> Option<&Value> {
         self.request.get("params")
     }
 
-    /// Delivers the response.
+    /// Delivers the client's response to the handler.
     pub fn answer(self, answer: Result<Value, ErrorObject>) {
         self.pending.deliver(&self.key, answer);
     }

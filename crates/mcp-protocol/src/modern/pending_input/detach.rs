@@ -19,9 +19,9 @@ pub(super) type DetachFn =
     reason = "a handler is detached or it is not"
 )]
 pub enum DetachOutcome {
-    /// The handler was taken over; this is the response of its request.
+    /// The handler was taken over and continues without the request. The value is the response to the request.
     Detached(Outcome),
-    /// The handler was not taken over. It continues in its request, and receives this error.
+    /// The handler was not taken over. It continues as part of its request, and receives this error.
     Refused(BoxFuture<'static, Outcome>, ErrorObject),
 }
 
@@ -34,10 +34,10 @@ impl std::fmt::Debug for DetachOutcome {
     }
 }
 
-/// The state of detaching.
+/// The progress of detaching a handler from its request.
 #[derive(Default)]
 pub(super) struct DetachState {
-    /// Whether the handler can be detached.
+    /// Whether the call supports detaching.
     possible: bool,
     wanted: Option<Waker>,
     refused: Option<ErrorObject>,

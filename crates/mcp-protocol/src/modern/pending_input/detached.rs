@@ -1,8 +1,8 @@
 //! Pending input of a detached call, whose handler waits for responses.
 //!
-//! An input request opens an entry; a response closes it and wakes the handler. The owner of the handler watches for
-//! [changes](PendingInput::changed), stores each [`InputSnapshot`], and reports that the snapshot is stored. Operations whose
-//! data must not be lost wait for this report.
+//! Each input request opens an entry. The response closes the entry and wakes the handler. The owner of the handler waits for
+//! [changes](PendingInput::changed), stores an [`InputSnapshot`] after each change, and reports that the snapshot is stored. An
+//! operation whose data must not be lost waits for this report.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
@@ -23,18 +23,18 @@ use crate::sync::lock;
 /// Maximum number of input requests of one call.
 const MAX_KEYS: usize = 1_024;
 
-/// The additional state of a detached call.
+/// The state that only a detached call has.
 #[derive(Default)]
 pub(super) struct DetachedState {
-    /// Maximum number of times that an input request is sent until its response is valid.
+    /// Maximum number of times that an input request is sent while its responses are invalid.
     tries: u32,
-    /// Error responses that the handler has not read yet.
+    /// Error responses that the handler has not read yet, by key of the input request.
     refused: BTreeMap<String, ErrorObject>,
-    /// Wakers of the waiting input requests, by key.
+    /// The wakers of the futures that wait for a response, by key of the input request.
     asking: BTreeMap<String, Waker>,
-    /// Input requests of an earlier run that the handler has not repeated yet.
+    /// Input requests from an earlier run of the handler that this run has not repeated yet.
     earlier: JsonObject,
-    /// Input requests that are being sent to the client.
+    /// The keys of input requests that a caller is sending to the client.
     pub(super) claimed: BTreeSet<String>,
     message: Option<String>,
     changes: u64,
@@ -42,7 +42,7 @@ pub(super) struct DetachedState {
     watchers: Vec<Waker>,
 }
 
-/// A snapshot of the state of a detached call, for storage.
+/// A snapshot of a detached call's pending input, which can be stored.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct InputSnapshot {
@@ -57,7 +57,7 @@ pub struct InputSnapshot {
 }
 
 impl DetachedState {
-    /// Records a change. The caller must wake the returned wakers after it has released the lock.
+    /// Records a change. Returns wakers, which the caller must wake after it has released the lock.
     #[must_use]
     pub(super) fn change(&mut self) -> Vec<Waker> {
         self.changes += 1;
@@ -76,7 +76,7 @@ impl DetachedState {
 }
 
 impl State {
-    /// Returns the error if no further input request is allowed.
+    /// Returns an error if the call cannot send another input request.
     fn no_room(&self) -> Option<String> {
         let asked = self.call_state.used.len() + self.call_state.answers.len();
         if self.open.len() >= MAX_REQUESTS {
@@ -92,7 +92,7 @@ impl State {
         }
     }
 
-    /// Returns a key that no other input request of this call has used.
+    /// Returns a key that no other input request of this call uses.
     fn fresh_key(&mut self, chosen: Option<&str>, fingerprint: &str) -> String {
         loop {
             let key = self.key(chosen, fingerprint);
@@ -106,23 +106,24 @@ impl State {
 }
 
 impl PendingInput {
-    /// Creates the pending input of a detached call. An input request whose response is invalid is
-    /// sent at most `tries` times, with a new key each time.
+    /// Creates the pending input of a detached call. If the response to an input request is invalid, the request is sent again
+    /// with a new key, at most `tries` times in total.
     pub fn detached(call_state: CallState, tries: u32) -> Arc<Self> {
         let pending = Self::new(call_state, JsonObject::new());
         pending.set_detached(tries);
         pending
     }
 
-    /// Restores the input requests that were open when the handler stopped. They are open again even before the handler repeats
-    /// them, because a client answers each input request only once.
+    /// Restores the input requests that were open when the handler stopped. The requests are open at once, and not only when the
+    /// handler repeats them. A client may already be about to answer them, and answers each input request only once.
     pub fn restore_requests(&self, questions: &JsonObject) {
         if let Some(live) = &mut lock(&self.0).live {
             live.earlier.clone_from(questions);
         }
     }
 
-    /// Marks the call as detached: each input request is sent at most `tries` times. A handler that waits in [`detach`](Self::detach) continues.
+    /// Marks the call as detached. From now on, each input request is sent at most `tries` times. A handler that waits in
+    /// [`detach`](Self::detach) continues.
     pub fn set_detached(&self, tries: u32) {
         let mut state = lock(&self.0);
         state.responses.clear();
@@ -179,7 +180,7 @@ impl PendingInput {
         }
     }
 
-    /// Adds an input request and waits for any response.
+    /// Adds an input request and waits for its response, which may be invalid.
     fn put<'a>(
         self: &'a Arc<Self>,
         chosen: Option<&'a str>,
@@ -238,13 +239,13 @@ impl PendingInput {
         })
     }
 
-    /// Stores a valid response for later runs.
+    /// Stores a valid response, so that a later run of the handler receives it.
     fn keep(&self, answer: Response, fingerprint: &str) {
         let entry = (fingerprint.to_owned(), answer.value);
         self.changing(|state| state.call_state.answers.insert(answer.key, entry));
     }
 
-    /// Retires a key, so that it is not used again.
+    /// Removes a key, so that no later input request uses it.
     fn retire(&self, key: String) {
         self.changing(|state| {
             state.call_state.answers.remove(&key);
@@ -306,7 +307,7 @@ impl PendingInput {
         true
     }
 
-    /// Completes with the number of the last change, when it differs from `seen`.
+    /// Waits until the number of the last change differs from `seen`, and returns this number.
     ///
     /// # Cancel safety
     /// The future can be dropped at any time.
@@ -321,7 +322,7 @@ impl PendingInput {
         })
     }
 
-    /// Returns the state to store.
+    /// Returns a snapshot that can be stored.
     pub fn snapshot(&self) -> InputSnapshot {
         let state = lock(&self.0);
         let live = state.live.as_ref();
@@ -335,7 +336,7 @@ impl PendingInput {
         }
     }
 
-    /// Reports that everything up to this change is stored.
+    /// Reports that all changes up to this number are stored.
     pub fn mark_saved(&self, number: u64) {
         let mut state = lock(&self.0);
         let Some(live) = &mut state.live else { return };
@@ -345,7 +346,7 @@ impl PendingInput {
         wake.into_iter().for_each(Waker::wake);
     }
 
-    /// Completes when all changes until now are stored. Completes at once if the call is not detached.
+    /// Waits until all changes so far are stored. Returns at once if the call is not detached.
     ///
     /// # Cancel safety
     /// The future can be dropped at any time.
@@ -361,13 +362,13 @@ impl PendingInput {
     }
 }
 
-/// A response before it is decoded.
+/// A response that has not been decoded yet.
 struct Response {
     key: String,
     value: Value,
 }
 
-/// A waiting input request; withdrawn on drop.
+/// A guard for an input request that waits for its response. Dropping the guard withdraws the input request.
 struct Asking<'a> {
     pending: &'a PendingInput,
     key: Option<String>,

@@ -1,10 +1,9 @@
 //! The pending input requests of one call, and their responses.
 //!
-//! On the stateless revision, each round trip of a call is a separate request, and the handler runs
-//! from the start in each of them. An input request that was answered in an earlier round trip gets
-//! its response at once. The first unanswered input request stops the handler, and the response asks
-//! the client for input. A [detached](PendingInput::detached) call has no round trips: its handler
-//! waits for the response.
+//! On the stateless revision, each round trip of a call is a separate request, and in each round trip the handler runs from its
+//! start. If an earlier round trip answered an input request, the handler gets the response at once. The first unanswered input
+//! request stops the handler. The result then asks the client for input. A [detached](PendingInput::detached) call has no round
+//! trips: its handler waits for the response.
 //!
 //! Specification: [multi round-trip requests][spec].
 //!
@@ -39,40 +38,41 @@ const MAX_REQUESTS: usize = 32;
 /// Maximum number of round trips of one call.
 const MAX_ROUND_TRIPS: u32 = 8;
 
-/// The state of a call between two round trips. The client receives it encrypted and sends it back.
+/// The state of a call between two round trips. The client receives the encrypted state and returns it with the next request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CallState {
-    /// Number of round trips.
+    /// Number of round trips so far.
     #[serde(rename = "r")]
     round_trips: u32,
-    /// Responses, with the fingerprint of their input request.
+    /// Responses by key, each with the fingerprint of its input request.
     #[serde(rename = "a", default, skip_serializing_if = "BTreeMap::is_empty")]
     answers: BTreeMap<String, (String, Value)>,
     /// Results of memoized steps, by key.
     #[serde(rename = "n", default, skip_serializing_if = "BTreeMap::is_empty")]
     steps: BTreeMap<String, Value>,
-    /// Keys of the input requests of the last round trip.
+    /// Keys of the input requests that the last round trip sent.
     #[serde(rename = "o", default, skip_serializing_if = "Vec::is_empty")]
     open: Vec<String>,
-    /// Responses that the handler has not read yet.
+    /// Responses that the handler has not read yet, by key.
     #[serde(rename = "g", default, skip_serializing_if = "BTreeMap::is_empty")]
     unread: BTreeMap<String, Value>,
-    /// Keys that may not be reused.
+    /// Keys that later input requests must not use.
     #[serde(rename = "s", default, skip_serializing_if = "BTreeSet::is_empty")]
     used: BTreeSet<String>,
 }
 
-/// Error of a round trip.
+/// The reason why a round trip has failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PendingInputError {
     /// The call has too many round trips.
     RoundTrips(u32),
-    /// The call has too many round trips, because the last response does not match its input request.
+    /// The call has too many round trips, and the last response was invalid. The text says why.
     Unfit(u32, String),
     /// The round trip has too many input requests.
     Requests(usize),
-    /// The client answered the last input requests, but the handler sent different input requests.
+    /// The client answered the last input requests, but the handler then sent other input requests instead of reading the
+    /// responses.
     Changed,
 }
 
@@ -117,24 +117,24 @@ struct State {
     responses: JsonObject,
     /// Input requests without a response.
     open: JsonObject,
-    /// Number of uses of each key in this run.
+    /// How often this run of the handler has used each key.
     asked: BTreeMap<String, u32>,
-    /// Whether the handler has used a response that this request contains.
+    /// Whether the handler has read a response from this request.
     advanced: bool,
-    /// Whether a blocking handler stopped for input.
+    /// Whether a blocking handler has stopped to wait for input.
     is_stopped: bool,
-    /// Number of running memoized steps.
+    /// Number of memoized steps that are running.
     running_steps: usize,
     run: Option<Waker>,
     failed: Option<PendingInputError>,
-    /// The reason why a response in this request does not fit.
+    /// The reason why a response in this request is invalid.
     unfit: Option<String>,
     detach_state: DetachState,
     live: Option<Box<DetachedState>>,
 }
 
 impl PendingInput {
-    /// Creates the pending input of a call in a round trip with these responses.
+    /// Creates the pending input for one round trip. `responses` are the input responses in its request.
     pub fn new(call_state: CallState, responses: JsonObject) -> Arc<Self> {
         Arc::new(Self(Mutex::new(State {
             call_state,
@@ -152,9 +152,9 @@ impl PendingInput {
         })))
     }
 
-    /// Adds an input request, and completes with the response decoded by `read`. If there is no response, or if `read` returns an
-    /// error, the future does not complete: [`SuspendableHandler`] stops the handler. The error is added to the message of the
-    /// next input request.
+    /// Adds an input request and returns its response, decoded by `read`. If there is no response, or if `read` fails, the future
+    /// never completes, and [`SuspendableHandler`] stops the handler. The error of `read` is added to the message of the next
+    /// input request.
     ///
     /// # Cancel safety
     /// Dropping the future withdraws the input request.
@@ -200,7 +200,8 @@ impl PendingInput {
         })
     }
 
-    /// Returns whether the next input request with this text has a response, so that it is not sent.
+    /// Returns whether this request contains the response to the next input request with this key and text. That input request is
+    /// then not sent.
     pub(crate) fn is_answered(
         &self,
         key: Option<&str>,
@@ -220,24 +221,25 @@ impl PendingInput {
         lock(&self.0).call_state.steps.get(key).cloned()
     }
 
-    /// Starts a memoized step. The handler does not stop before the step has ended.
+    /// Starts a memoized step. While the step runs, the handler is not stopped.
     pub fn begin_step(self: &Arc<Self>) -> RunningStep {
         lock(&self.0).running_steps += 1;
         RunningStep(Arc::clone(self))
     }
 
-    /// Marks a blocking handler as stopped, so that its input requests stay open although the handler has dropped their futures.
+    /// Marks a blocking handler as stopped. Its input requests then stay open, although the handler has dropped their futures.
     pub fn stop_blocking(&self) {
         lock(&self.0).is_stopped = true;
     }
 
-    /// Returns the required input of a blocking handler that has stopped.
+    /// Returns the input that a blocking handler needs, if it has stopped to wait for input.
     pub fn required_by_blocking(&self) -> Option<Result<InputRequired, PendingInputError>> {
         let mut state = lock(&self.0);
         (state.is_stopped && !state.open.is_empty()).then(|| state.required())
     }
 
-    /// If the handler waits only for its client, returns the `input_required` result, or the error of an input request.
+    /// Returns the required input, or the error of an input request, if the handler waits only for responses of the client.
+    /// Returns `None` if no input request is open, or if a memoized step is running.
     fn stopped(&self, cx: &Context<'_>) -> Option<Result<InputRequired, PendingInputError>> {
         let mut state = lock(&self.0);
         if state.open.is_empty() || state.running_steps > 0 {
@@ -249,8 +251,8 @@ impl PendingInput {
 }
 
 impl State {
-    /// Returns the key of an input request: the key that the handler chose, otherwise a key that is derived from the text of the
-    /// input request. The response can then not be used for another input request.
+    /// Returns the key of an input request. This is the key that the handler chose, or otherwise a key that is derived from the
+    /// request's text. With a derived key, the response cannot be used for an input request with another text.
     fn key(&mut self, chosen: Option<&str>, fingerprint: &str) -> String {
         let name = chosen.unwrap_or(fingerprint);
         let times = self.asked.entry(name.to_owned()).or_insert(0);
@@ -332,7 +334,7 @@ impl fmt::Debug for PendingInput {
     }
 }
 
-/// A waiting input request; withdrawn on drop.
+/// A guard for an input request that waits for its response. Dropping the guard withdraws the input request.
 struct Asking {
     pending: Arc<PendingInput>,
     key: Option<String>,
@@ -349,12 +351,12 @@ impl Drop for Asking {
     }
 }
 
-/// A running memoized step. The handler does not stop while this value exists.
+/// A guard for a running memoized step. While it exists, the handler is not stopped.
 #[derive(Debug)]
 pub struct RunningStep(Arc<PendingInput>);
 
 impl RunningStep {
-    /// Stores the result, which later runs of the handler receive instead of running the step again.
+    /// Stores the result of the step. Later runs of the handler receive the result instead of running the step again.
     pub fn complete(self, key: &str, value: Value) {
         let key = key.to_owned();
         self.0
@@ -383,7 +385,7 @@ fn input_request(method: &str, params: Option<Value>) -> Value {
     request
 }
 
-/// Adds the reason why the last response does not fit to the message of an elicitation.
+/// Returns the elicitation request with an addition to its message that says why the last response is invalid.
 fn with_problem(request: &Value, problem: &str) -> Value {
     let mut request = request.clone();
     if let Some(Value::String(message)) = request.pointer_mut("/params/message") {
@@ -400,7 +402,7 @@ fn key_of(name: &str, times: u32) -> String {
     }
 }
 
-/// Returns the fingerprint of an input request, which is equal for equal text on every machine and in every version. The
+/// Returns the fingerprint of an input request. Equal texts have equal fingerprints on every machine and in every version. The
 /// fingerprint distinguishes the input requests of one server. It is not a security feature.
 fn fingerprint(request: &Value) -> String {
     // FNV-1a, 128 bits.

@@ -1,4 +1,4 @@
-//! A handler that may stop for input, or detach from its request.
+//! A future for a handler that may stop to wait for input, or may detach from its request.
 
 use std::fmt;
 use std::pin::Pin;
@@ -9,14 +9,14 @@ use super::detach::{DetachFn, DetachOutcome};
 use super::{InputRequired, PendingInput, PendingInputError};
 use crate::{BoxFuture, Outcome};
 
-/// A function that creates the response of a stopped handler.
+/// A function that creates the response to the request of a stopped handler.
 type Stop = Box<dyn FnOnce(Result<InputRequired, PendingInputError>) -> Outcome + Send>;
 
-/// A handler that may stop for input. Completes with its outcome, or with the response that `stop` creates from its input
-/// requests. The handler may also [detach](PendingInput::detach) from its request.
+/// A handler that may stop for input. The future completes with the handler's outcome, or with the response that `stop` creates
+/// from the handler's input requests. The handler may also [detach](PendingInput::detach) from its request.
 ///
 /// # Cancel safety
-/// Dropping it drops the handler.
+/// Dropping the future drops the handler.
 pub struct SuspendableHandler {
     handler: Option<BoxFuture<'static, Outcome>>,
     pending: Arc<PendingInput>,
@@ -26,7 +26,7 @@ pub struct SuspendableHandler {
 }
 
 impl SuspendableHandler {
-    /// Creates the handler. `handler` sends its input requests through `pending`.
+    /// Creates the future. `handler` sends its input requests through `pending`.
     pub fn new(
         handler: BoxFuture<'static, Outcome>,
         pending: Arc<PendingInput>,
@@ -41,8 +41,7 @@ impl SuspendableHandler {
         }
     }
 
-    /// Allows the handler to detach: `leave` takes over the handler and returns the response of the
-    /// request.
+    /// Allows the handler to detach. `leave` takes over the handler and returns the response to the request.
     #[must_use]
     pub fn detachable(
         mut self,
@@ -55,7 +54,7 @@ impl SuspendableHandler {
         self
     }
 
-    /// Polls the handover of a handler that detaches.
+    /// Polls the function that takes over a detaching handler. Returns the response to the request if the handler was taken over.
     fn poll_leaving(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outcome>> {
         let Some(detaching) = &mut self.detaching else {
             return Poll::Ready(None);

@@ -1,4 +1,4 @@
-//! One handler in several round trips.
+//! Tests of a handler that runs in several round trips.
 
 mod detached;
 
@@ -20,7 +20,7 @@ fn text(value: Value) -> Result<String, String> {
     clippy::result_large_err,
     reason = "one of two things that a test looks at"
 )]
-/// Runs a handler in one round trip; returns its result, or the required input.
+/// Runs a handler for one round trip. Returns the handler's result, or the input that it requires.
 fn round<F>(
     recorded: CallState,
     responses: Value,
@@ -165,7 +165,7 @@ fn a_memoized_step_completes_before_the_handler_stops() {
 }
 
 #[test]
-fn a_handler_whose_input_requests_change_is_an_error() {
+fn a_handler_that_changes_its_input_requests_fails_the_call() {
     let volatile = |n: u32| {
         move |pending: Arc<PendingInput>| async move {
             drop(pending.begin_step());

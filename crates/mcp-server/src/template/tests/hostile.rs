@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::super::UriTemplate;
 use super::{Numbers, found, parse};
 
-/// Paths that lead out of a directory, as a whole path and as a part of a path.
+/// Paths that lead out of a directory. Some are whole paths, and some are a segment within a longer path.
 const TRAVERSALS: [&str; 30] = [
     "..",
     "../",
@@ -41,7 +41,7 @@ const TRAVERSALS: [&str; 30] = [
 
 // proves: M-RES-021
 #[test]
-fn no_uri_leaves_a_directory() {
+fn no_variable_of_a_matched_uri_leads_out_of_a_directory() {
     for template in [
         "f:///{x}",
         "f:///{+x}",

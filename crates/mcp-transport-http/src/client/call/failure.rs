@@ -1,4 +1,4 @@
-//! A request in flight, its failures, and the decision whether it can be repeated.
+//! A request in flight, its possible failures, and the decision whether the request can be repeated.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,18 +11,18 @@ use bytes::Bytes;
 use mcp_jsonrpc::{ErrorObject, RequestId, quote, write_request};
 use mcp_protocol::{CallError, SentId, TransportError};
 
-/// A request without a response.
+/// The reason why a request has no response.
 #[derive(Debug)]
 pub(crate) enum CallFailure {
-    /// The server does not know the session. `seen` says whether the server had accepted the request before.
+    /// The server does not know the session. `seen` says whether the server had accepted the request before it lost the session.
     SessionLost { seen: bool },
-    /// The response is lost. The server may have executed the request.
+    /// The response was lost. The server may have executed the request.
     ResponseLost(TransportError),
     /// The server was not reached and has not executed the request.
     Unreachable(TransportError),
-    /// The server cannot answer now, with the time after which to retry if the server sent it.
+    /// The server cannot answer now. The duration is the time after which to retry, if the server sent one.
     Unavailable(Option<Duration>, TransportError),
-    /// The call has failed and is not repeated.
+    /// The call has failed. The request is not repeated.
     Final(CallError),
 }
 
@@ -31,8 +31,8 @@ impl CallFailure {
         Self::Final(failed(error))
     }
 
-    /// Converts the failure of a request that is not repeated. `session_lost` is the text for a lost
-    /// session.
+    /// Converts the failure to the error of the call, for a request that is not repeated. `session_lost` is the error text for a
+    /// lost session.
     pub(crate) fn into_error(self, session_lost: impl Into<String>) -> CallError {
         match self {
             Self::Final(error) => error,
@@ -71,19 +71,19 @@ pub(crate) fn may_have_run(error: TransportError, method: &str) -> TransportErro
     }
 }
 
-/// The request to which a response belongs.
+/// The request that a response belongs to.
 #[derive(Clone, Copy)]
 pub(crate) struct ResponseContext<'a> {
     pub(crate) state: &'a Arc<ClientState>,
     pub(crate) session: &'a Arc<Session>,
     pub(crate) method: &'a str,
     pub(crate) id: i64,
-    /// The receiver of the id, and of the reason why the response is delayed.
+    /// Receives the id of the request, and the reason why the response is delayed.
     pub(crate) sent: Option<&'a SentId>,
 }
 
 impl ResponseContext<'_> {
-    /// Sets the reason why the response is delayed.
+    /// Reports the reason why the response is delayed to the caller. `None` means that it is no longer delayed.
     pub(crate) fn set_problem(&self, problem: Option<&str>) {
         if let Some(sent) = self.sent {
             sent.set_problem(problem.map(str::to_owned));
@@ -101,14 +101,14 @@ impl ResponseContext<'_> {
         message.into()
     }
 
-    /// Creates an error that begins with the address of the server.
+    /// Creates an error whose text begins with the address of the server.
     pub(crate) fn error(&self, problem: &str) -> TransportError {
         let endpoint = &self.state.http.endpoint;
         TransportError::new(format!("{endpoint} {problem}"))
     }
 
-    /// Creates the failure for an unexpected response. If the request was stateless, the server may support only session-based
-    /// revisions.
+    /// Creates the failure for an unexpected response. If the request was stateless, the error says that the server may support
+    /// only session-based revisions.
     pub(crate) fn unexpected(&self, problem: &str) -> CallFailure {
         let error = self.error(problem);
         CallFailure::failed(if self.session.is_stateless {

@@ -63,8 +63,7 @@ impl<'a> PendingRequest<'a> {
         })
     }
 
-    /// Waits for the response or for the end of the connection. The response may also arrive on the
-    /// stream of another call.
+    /// Waits for the response or for the end of the connection. The response can also arrive on the event stream of another call.
     pub(crate) async fn answered_by(
         mut self,
         exchange: impl Future<Output = Result<Answer, CallFailure>>,
@@ -84,9 +83,8 @@ impl<'a> PendingRequest<'a> {
 }
 
 impl Drop for PendingRequest<'_> {
-    /// Sends `notifications/cancelled`, unless the response has arrived or the request is
-    /// `initialize`, which cannot be cancelled. A request of the stateless revision is cancelled by
-    /// closing its stream.
+    /// Sends `notifications/cancelled` if the response has not arrived. Does not send it for `initialize`, which cannot be
+    /// cancelled, and for a request of the stateless revision, which is cancelled by closing its stream.
     fn drop(&mut self) {
         let ResponseContext {
             state,

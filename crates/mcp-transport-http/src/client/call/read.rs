@@ -66,8 +66,9 @@ async fn refused(
     })
 }
 
-/// Converts an error response of the stateless revision. Only a status that concerns the message itself shows which revisions the
-/// server supports. A status for missing credentials, or for a failure of the server or a proxy, does not.
+/// Converts an HTTP error response to a request of the stateless revision. Only a status about the message itself shows which
+/// revisions the server supports. A status about missing credentials, or about a failure of the server or a proxy, does not show
+/// it.
 fn stateless_refusal(
     context: &ResponseContext<'_>,
     refusal: &Refusal,
@@ -95,7 +96,7 @@ fn stateless_refusal(
     })
 }
 
-/// Returns whether a status is about the message, and not about credentials or load.
+/// Returns whether a status is about the message itself, and not about credentials or overload.
 fn is_about_message(status: StatusCode) -> bool {
     status.is_client_error() && !matches!(status.as_u16(), 401 | 403 | 407 | 408 | 421 | 425 | 429)
 }
@@ -122,7 +123,7 @@ async fn json(context: &ResponseContext<'_>, body: ResponseBody) -> Result<Answe
     Err(context.unexpected(&problem))
 }
 
-/// Reads a body up to the limit.
+/// Reads a body. Fails if it exceeds the maximum message size.
 async fn read_body(
     context: &ResponseContext<'_>,
     body: ResponseBody,
@@ -149,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_status_counts_only_if_it_concerns_the_message() {
+    fn only_a_status_about_the_message_shows_the_revisions_of_the_server() {
         let is_about_message = |code: u16| is_about_message(StatusCode::from_u16(code).unwrap());
         for code in [400, 404, 405, 406, 409, 415, 422] {
             assert!(is_about_message(code), "{code}");

@@ -95,7 +95,7 @@ async fn run(
     }
 }
 
-/// Waits for a session. If the caller stops waiting, `sent` receives the reason.
+/// Waits for a session. If the caller stops waiting, tells `sent` the reason why there is no session.
 async fn current_session(
     state: &Arc<ClientState>,
     sent: Option<&SentId>,
@@ -106,7 +106,8 @@ async fn current_session(
     Ok(session)
 }
 
-/// A caller that waits for a session. If it stops waiting, its error can name the reason.
+/// A guard for a caller that waits for a session. If the guard is dropped early, it stores the reason why there is no session,
+/// for the caller's error.
 struct SessionWait<'a> {
     state: &'a ClientState,
     sent: Option<&'a SentId>,
@@ -120,7 +121,7 @@ impl Drop for SessionWait<'_> {
     }
 }
 
-/// Returns a failure if the answer reports a lost session, as some servers do in the error of a call.
+/// Returns a failure if the answer is an error that reports a lost session. Some servers report it in the response to a call.
 fn check_session(answer: Answer, session: &Session) -> Result<Answer, CallFailure> {
     match &answer {
         Err(ErrorObject { code, message, .. })

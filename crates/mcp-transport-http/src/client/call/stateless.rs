@@ -35,8 +35,7 @@ pub(crate) const PARAM_PREFIX: &str = "mcp-param-";
 
 const NO_SESSION: &str = "the server reports a lost session, but the request has none";
 
-/// Returns the headers of a request of the stateless revision. `params` are the headers for its
-/// arguments.
+/// Returns the headers of a request of the stateless revision. `params` are the headers that echo arguments.
 pub(crate) fn headers(
     method: &MethodName,
     request: StatelessRequest,
@@ -117,7 +116,7 @@ pub(crate) async fn run(
     }
 }
 
-/// Waits for the response, up to the limit of the request.
+/// Waits for the response, for at most `limit`.
 async fn within<T>(
     context: &ResponseContext<'_>,
     limit: Option<Duration>,

@@ -25,20 +25,20 @@ use mcp_protocol::{Answer, CallError, TransportError};
 use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 
-/// Time for which the stream is read after the response. Servers close a stream after its response.
+/// Maximum time for which the stream is read after the response. Servers close a stream after its response.
 const TAIL_TIME: Duration = Duration::from_secs(1);
 
-/// Number of times that a caller yields to the runtime while it waits for the end of the stream.
+/// Maximum number of times that a caller yields to the runtime while it waits for the end of the stream.
 const MAX_YIELDS: usize = 3;
 
-/// The end of one connection of a stream.
+/// How one connection of a stream ended.
 enum StreamEnd {
     Response(Answer),
-    /// The connection ended without the response. Contains the reason if the connection was interrupted.
+    /// The connection ended before the response arrived. The value is the error, if there was one.
     Interrupted(Option<TransportError>),
 }
 
-/// Waits for the response on an event stream, and resumes the stream if it is interrupted.
+/// Waits for the response on an event stream. Resumes the stream if its connection is interrupted.
 pub(crate) async fn follow(
     context: &ResponseContext<'_>,
     mut events: EventReader,
@@ -56,7 +56,7 @@ pub(crate) async fn follow(
     }
 }
 
-/// Reads one connection of a stream up to the response or to its end.
+/// Reads one connection of a stream until the response arrives or the connection ends.
 async fn read_connection(
     context: &ResponseContext<'_>,
     events: &mut EventReader,
@@ -101,7 +101,7 @@ async fn read_connection(
     }
 }
 
-/// Resumes a stream with GET. The request is never sent again.
+/// Resumes a stream with GET. The JSON-RPC request itself is never sent again.
 async fn reconnect(
     context: &ResponseContext<'_>,
     resume: &mut ResumeState<'_>,
@@ -145,8 +145,8 @@ async fn reconnect(
     }
 }
 
-/// Evaluates the response to a resumption: the rest of the stream, a reason to try again, or a
-/// failure.
+/// Evaluates the HTTP response to the GET that resumes a stream. Returns a reader for the rest of the stream, or the reason why
+/// the client should try again, or a failure.
 async fn resumed(
     context: &ResponseContext<'_>,
     response: Response<ResponseBody>,
@@ -201,8 +201,8 @@ fn too_many_reconnects(
     CallFailure::failed(context.error(&problem).as_possibly_executed())
 }
 
-/// Reads the rest of the stream after the response, so that the connection can be used again. The end usually follows at once.
-/// Otherwise a task continues to read for up to one second.
+/// Reads the rest of the stream after the response, so that the HTTP connection can be used again. Usually the stream ends at
+/// once. Otherwise a task continues to read for up to one second.
 async fn finish(state: &Arc<ClientState>, session: &Arc<Session>, mut events: EventReader) {
     for _ in 0..MAX_YIELDS {
         let mut rest = pin!(read_rest(state, session, &mut events));

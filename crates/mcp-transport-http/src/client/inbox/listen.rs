@@ -19,7 +19,7 @@ use crate::client::wire::connection::{RequestKind, SendError};
 use http::StatusCode;
 use tokio::time::{Instant, timeout};
 
-/// Listens each time the state becomes `On`. Runs until the connection ends.
+/// Listens on the GET stream whenever the state becomes `On`. Runs until the connection ends.
 pub(crate) async fn run(state: Arc<ClientState>) {
     loop {
         state.listening.wanted().await;
@@ -28,15 +28,15 @@ pub(crate) async fn run(state: Arc<ClientState>) {
     }
 }
 
-/// The end of one connection of the GET stream.
+/// How one connection of the GET stream ended.
 enum ListenEnd {
-    /// The connection was interrupted or refused, with the reason.
+    /// The connection was interrupted or refused. The text is the reason.
     Interrupted(String),
     /// The server does not support the GET stream.
     Unsupported,
 }
 
-/// Keeps the GET stream open, and returns the state after it has ended.
+/// Keeps the GET stream open. After the stream has ended, returns the new state.
 async fn listen(state: &Arc<ClientState>) -> ListenState {
     let mut resume = ResumeState::of_connection(&state.options.reconnect);
     let mut session = state.sessions.current().await;

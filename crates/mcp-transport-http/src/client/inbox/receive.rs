@@ -14,24 +14,24 @@ use mcp_protocol::middleware::Discarded;
 use mcp_protocol::{Answer, CallError, Deviation, guarded};
 use mcp_types::method;
 
-/// The meaning of a message for the call in whose response it arrived.
+/// What a received message means for the call on whose stream it arrived.
 #[derive(Debug)]
 pub(crate) enum Received {
-    /// The response to the call.
+    /// The message is the response to the call.
     Response(Result<Answer, CallError>),
-    /// The response to another request, with its id.
+    /// The message is the response to the request with this id.
     OtherResponse(RequestId),
-    /// An error without id: the server could not read a message of this client.
+    /// An error without an id: the server could not read a message from this client.
     ErrorWithoutId(ErrorObject),
     /// The message is not valid.
     Malformed(ParseError),
-    /// A batch, which the revision does not allow.
+    /// A batch, although the revision has no batches.
     UnexpectedBatch,
-    /// The message was for another receiver, and has been delivered.
+    /// The message was not for this call, and has been delivered to its receiver.
     Consumed,
 }
 
-/// Delivers one message: to the call `own_id`, to another call, or to the inbound side.
+/// Delivers one message from the server: to the call `own_id`, to another call, or to the client's inbound side.
 pub(crate) fn receive(
     state: &Arc<ClientState>,
     session: &Arc<Session>,

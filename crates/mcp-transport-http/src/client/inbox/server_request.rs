@@ -1,4 +1,4 @@
-//! Server requests and their responses, each of which is a separate POST.
+//! Server requests. The response to each of them is a separate POST.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -16,13 +16,13 @@ use tokio::time::timeout;
 
 struct ServerRequest {
     state: Arc<ClientState>,
-    /// The session of the request. The response is not sent in another session.
+    /// The session in which the server sent the request. The response is sent only in this session.
     session: Arc<Session>,
     exchange: Exchange,
     permit: OwnedSemaphorePermit,
 }
 
-/// Runs the handler of a server request and sends the response from a task.
+/// Runs the handler of a server request. A task sends the response.
 pub(crate) fn handle(state: &Arc<ClientState>, session: &Arc<Session>, request: &Request<'_>) {
     let Some(permit) = take_permit(state) else {
         return;
@@ -62,7 +62,7 @@ pub(crate) fn handle(state: &Arc<ClientState>, session: &Arc<Session>, request: 
     }
 }
 
-/// Sends an error for a message that was meant as a request but is not valid.
+/// Sends an error response for a message that was meant as a request but is invalid.
 pub(crate) fn refuse(
     state: &Arc<ClientState>,
     session: &Arc<Session>,
@@ -74,7 +74,7 @@ pub(crate) fn refuse(
     }
 }
 
-/// Returns a permit for one server request. Without a permit, the request gets no response.
+/// Takes a permit for one server request. If there is no permit, the request gets no response.
 fn take_permit(state: &ClientState) -> Option<OwnedSemaphorePermit> {
     let permit = Arc::clone(&state.permits.server_requests).try_acquire_owned();
     if permit.is_err() {
@@ -160,7 +160,7 @@ impl ServerRequest {
         });
     }
 
-    /// Sends the response from a task, so that reading the stream continues meanwhile.
+    /// Sends the response in a task. Meanwhile, the stream can be read.
     fn settle(self, outcome: &Outcome) {
         if let Some(message) = self.answer(outcome) {
             let state = Arc::clone(&self.state);
@@ -171,7 +171,7 @@ impl ServerRequest {
         }
     }
 
-    /// Returns the response message, unless the request was cancelled.
+    /// Returns the response as a message. Returns `None` if the request was cancelled.
     fn answer(&self, outcome: &Outcome) -> Option<Bytes> {
         if !self.exchange.settle() {
             return None;

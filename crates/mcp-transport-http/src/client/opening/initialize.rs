@@ -53,8 +53,8 @@ pub(crate) async fn open_first(
     }
 }
 
-/// Tries the HTTP+SSE transport of 2024-11-05 after the server has refused `initialize`. If that also fails, the call fails with
-/// the first error.
+/// Tries the HTTP+SSE transport of 2024-11-05, after the server has refused `initialize`. If this attempt also fails, returns the
+/// error `refused`.
 #[cfg(feature = "legacy")]
 async fn connect_legacy(
     state: &Arc<ClientState>,
@@ -80,8 +80,7 @@ async fn connect_legacy(
     }
 }
 
-/// Sends `initialize` and waits for the response and the new session. Stores the HTTP status in
-/// `status`.
+/// Sends `initialize`. Waits for the response and the new session. Stores the HTTP status of the response in `status`.
 pub(crate) async fn attempt(
     state: &Arc<ClientState>,
     params: Option<&[u8]>,

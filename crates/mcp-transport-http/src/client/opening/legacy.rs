@@ -1,8 +1,8 @@
-//! The HTTP+SSE transport of 2024-11-05: one event stream, whose first event names the URL for
-//! messages.
+//! The HTTP+SSE transport of 2024-11-05. It has one event stream. The first event of the stream contains the URL to which
+//! messages are posted.
 //!
-//! The stream and that URL form one pipe, so a [`Mux`] carries the messages. The stream cannot be
-//! resumed, so its end is the end of the connection.
+//! The stream and that URL form one pipe, so a [`Mux`] carries the messages. The stream cannot be resumed, so the connection ends
+//! with the stream.
 //!
 //! Specification: [backwards
 //! compatibility](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#backwards-compatibility).
@@ -27,8 +27,7 @@ use crate::client::wire::url::ServerUrl;
 use crate::legacy::work::spawn;
 use crate::permit::Capacity;
 
-/// Returns whether a server that answers `initialize` with this status may use the transport of
-/// 2024-11-05.
+/// Returns whether a server that responds to `initialize` with this status may support only the transport of 2024-11-05.
 pub(crate) fn may_be_legacy(status: StatusCode) -> bool {
     matches!(
         status,
@@ -36,10 +35,10 @@ pub(crate) fn may_be_legacy(status: StatusCode) -> bool {
     )
 }
 
-/// Opens the stream, waits for the URL, and starts to carry messages.
+/// Opens the stream, waits for the URL, and starts to send and receive messages.
 ///
 /// # Errors
-/// Returns an error if there is no such stream, or if the stream does not name a URL of the same origin in time.
+/// Returns an error if the server has no such stream, or if the stream does not send a URL of the same origin in time.
 pub(crate) async fn connect(state: &Arc<ClientState>) -> Result<Arc<Mux>, TransportError> {
     let opened = timeout(state.options.renewal_timeout, open(state)).await;
     let (events, target) = opened.map_err(|_| {
@@ -106,7 +105,7 @@ async fn open(state: &ClientState) -> Result<(EventReader, ServerUrl), Transport
     }
 }
 
-/// Carries messages in both directions until the stream ends, then closes the connection.
+/// Sends and receives messages until the stream ends. Then closes the connection.
 async fn carry(state: Arc<ClientState>, mux: Arc<Mux>, events: EventReader, target: ServerUrl) {
     let hearing = receive(&state, &mux, events);
     let ended = match select(pin!(hearing), pin!(send(&state, &mux, &target))).await {
@@ -174,7 +173,7 @@ async fn deliver(
     )))
 }
 
-/// Fails the call of a request that could not be delivered.
+/// Fails the call whose request could not be delivered.
 fn lost(state: &ClientState, mux: &Mux, line: &[u8], error: TransportError) {
     let id = match parse(line, &state.options.limits.frame) {
         Ok(Frame::Single(Message::Request(request))) => request.id,
@@ -186,7 +185,7 @@ fn lost(state: &ClientState, mux: &Mux, line: &[u8], error: TransportError) {
     mux.fail(&id, CallError::Failed(Arc::new(error)));
 }
 
-/// The client's inbound side without `opened` and `closed`, which the connection itself calls.
+/// The client's inbound side, with empty methods `opened` and `closed`. The connection itself calls these two methods.
 struct ClientSide(Arc<dyn Inbound>);
 
 impl ForwardInbound for ClientSide {

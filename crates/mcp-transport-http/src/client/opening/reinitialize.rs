@@ -22,7 +22,7 @@ use tokio::time::{sleep, timeout};
 /// Opens a new session each time the current session is lost. Runs until the connection ends.
 ///
 /// Each session costs the server memory. If several consecutive sessions are lost before they have worked, the delay before the
-/// next session grows, and the connection ends at the limit of reconnects.
+/// next session increases. At the maximum number of reconnects, the connection ends.
 pub(crate) async fn run(state: Arc<ClientState>) {
     let reconnect = &state.options.reconnect;
     let mut losses = 0;
@@ -89,7 +89,7 @@ async fn open_with_retries(state: &Arc<ClientState>) -> Result<Arc<Session>, Str
     }
 }
 
-/// Opens a session that replaces the lost session, and restores its log level and subscriptions.
+/// Opens a session that replaces the lost session. Restores the log level and the subscriptions of the lost session.
 async fn open_session(state: &Arc<ClientState>) -> Result<Arc<Session>, ReinitializeError> {
     let Some(params) = state.sessions.initialize_params() else {
         return Err(ReinitializeError::Final(
@@ -144,7 +144,7 @@ fn lost_again() -> ReinitializeError {
     ReinitializeError::Retryable("the server lost the new session too".to_owned())
 }
 
-/// Checks that the new session has the same revision as the old session, because earlier decisions depend on the revision.
+/// Checks that the new session has the same revision as the old session. Earlier decisions depend on the revision.
 fn check_revision(state: &ClientState, result: &RawJson) -> Result<(), ReinitializeError> {
     let result: InitializeResult = result.decode().map_err(|error| {
         ReinitializeError::Final(format!(

@@ -1,4 +1,4 @@
-//! HTTP error responses: their content, and the errors that report them.
+//! HTTP error responses: their content, and the errors of the client that report them.
 
 pub(crate) mod repeat;
 
@@ -18,22 +18,22 @@ use mcp_protocol::TransportError;
 use serde_json::Value;
 use tokio::time::timeout;
 
-/// Maximum number of bytes that are read from an error response.
+/// Maximum number of bytes that are read from the body of an error response.
 const MAX_BYTES: usize = 64 << 10;
 
 /// An HTTP response with an error status.
 pub(crate) struct Refusal {
     pub(crate) status: StatusCode,
-    /// The JSON-RPC error in the body, with its request id.
+    /// The JSON-RPC error in the body, and the request id in it.
     error: Option<(Option<RequestId>, ErrorObject)>,
     text: String,
     challenge: Option<String>,
-    /// Time to wait before the next request, from `Retry-After`.
+    /// How long to wait before the next request, from the header `Retry-After`.
     pub(crate) retry_after: Option<Duration>,
 }
 
 impl Refusal {
-    /// Reads the body, up to 64 KiB and the delivery timeout.
+    /// Reads the body of an error response. Stops after 64 KiB or after the delivery timeout.
     pub(crate) async fn read(state: &ClientState, response: Response<ResponseBody>) -> Self {
         let (head, mut body) = response.into_parts();
         let mut bytes = Vec::new();
@@ -66,8 +66,8 @@ impl Refusal {
         }
     }
 
-    /// Returns whether the server does not know this session. The status 404 shows this. If the session has worked before, the
-    /// other statuses with which servers report an unknown session show it, too.
+    /// Returns whether the response says that the server does not know this session. Status 404 means this. Some servers use
+    /// other statuses. These count only if the session has worked before.
     ///
     /// Specification: transports, session management.
     pub(crate) fn is_session_lost(&self, session: &Session) -> bool {
@@ -82,8 +82,8 @@ impl Refusal {
         }
     }
 
-    /// Returns the JSON-RPC error in the body if its id is `id`, or if it has no id and its code
-    /// only exists on the stateless revision.
+    /// Returns the JSON-RPC error in the body if it belongs to the request `id`. An error belongs to the request if it has this
+    /// id, or if it has no id and its code exists only on the stateless revision.
     pub(crate) fn error_for(&self, id: i64) -> Option<ErrorObject> {
         self.error_if(id, |error| {
             matches!(
@@ -95,8 +95,8 @@ impl Refusal {
         })
     }
 
-    /// Returns the JSON-RPC error in the body if its id is `id` or missing. A missing id is
-    /// unambiguous because only one request was sent.
+    /// Returns the JSON-RPC error in the body if it has the id `id` or no id. Call it only if one request was sent, so that a
+    /// missing id is unambiguous.
     pub(crate) fn error_for_only_request(&self, id: i64) -> Option<ErrorObject> {
         self.error_if(id, |_| true)
     }
@@ -111,7 +111,7 @@ impl Refusal {
         is_own.then(|| error.clone())
     }
 
-    /// Builds the error for the caller: the refused message, the server's text, and what to do.
+    /// Creates the error for the caller. Its text has the refused message, the server's text, and what to do.
     pub(crate) fn error(
         &self,
         state: &ClientState,
@@ -149,7 +149,7 @@ impl Refusal {
         }
     }
 
-    /// Returns whether the server refused the token. In this case, the server may accept another token.
+    /// Returns whether the server refused the message because of its token. The server may accept another token.
     fn is_of_token(&self) -> bool {
         let challenge = self.challenge.as_deref().unwrap_or_default();
         self.status == StatusCode::UNAUTHORIZED || challenge.contains("insufficient_scope")
@@ -183,13 +183,13 @@ impl Refusal {
     }
 }
 
-/// Returns whether a method, or another purpose of a message, may have an effect.
+/// Returns whether the message `what` may have an effect. `what` is a method or another name for the message.
 fn has_effect(what: &str) -> bool {
     what.contains('/') && !is_repeatable(what)
 }
 
-/// Returns whether a text says that the server does not know the session. After a restart, programs that were copied from
-/// published samples report a lost session in these words.
+/// Returns whether an error text says that the server does not know the session. It knows the texts of published sample servers,
+/// which many servers are copied from.
 pub(crate) fn reports_lost_session(text: &str) -> bool {
     const LOST: [&str; 10] = [
         "not found",
@@ -213,9 +213,9 @@ fn header(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     Some(String::from_utf8_lossy(value.as_bytes()).trim().to_owned())
 }
 
-/// Returns the wait of `Retry-After`: a number of seconds, or a date. The wait until a date begins at the `Date` of the response,
-/// because the clocks of client and server can differ. Without the header `Date`, the wait begins at `now`. A date in the past
-/// means no wait.
+/// Returns how long `Retry-After` says to wait. The header contains a number of seconds or a date. The wait until a date is
+/// counted from the header `Date` of the response, because the clocks of client and server can differ. Without the header `Date`,
+/// it is counted from `now`. A date in the past means no wait.
 ///
 /// Specification: [RFC 9110, section 10.2.3](https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3).
 fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
@@ -228,8 +228,8 @@ fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     Some(date.duration_since(sent.unwrap_or(now)).unwrap_or_default())
 }
 
-/// Returns the part of a text that helps the user: nothing of an HTML page, and only the error message of a JSON
-/// object.
+/// Returns the part of a response text that helps the user. Returns `None` for an HTML page, and only the error message for a
+/// JSON object.
 fn readable_text(text: &str) -> Option<String> {
     let text = text.trim();
     let is_page = text.starts_with('<');
@@ -243,8 +243,8 @@ fn readable_text(text: &str) -> Option<String> {
     )
 }
 
-/// Members of JSON objects with the words of an error, the most detailed member first. They are from OAuth, problem details (RFC
-/// 9457), web frameworks, and JSON-RPC errors that are not valid messages.
+/// Members of JSON objects that contain an error message. The member with the most details is first. They are used by OAuth,
+/// problem details (RFC 9457), web frameworks, and JSON-RPC errors that are not valid messages.
 const WORDS: [&str; 6] = [
     "error_description",
     "detail",
@@ -265,7 +265,7 @@ fn words(body: &Value) -> Option<String> {
     })
 }
 
-/// Removes the client's secrets from a text of the server.
+/// Removes the client's secrets from text that the server sent.
 fn redact(text: &str, state: &ClientState, session: &Session) -> String {
     let values = state.http.headers.values().chain(&session.id);
     let values = values.filter_map(|value| value.to_str().ok());
@@ -284,8 +284,8 @@ fn redact(text: &str, state: &ClientState, session: &Session) -> String {
     text
 }
 
-/// Returns whether the same request may succeed later. 409 is included: a server responds with 409 while it has not noticed that
-/// the old stream has ended.
+/// Returns whether the same request may succeed later. This includes status 409, with which a server responds until it notices
+/// that the old stream has ended.
 pub(crate) fn is_retryable(status: StatusCode) -> bool {
     status.is_server_error() || matches!(status.as_u16(), 408 | 409 | 425 | 429)
 }
@@ -295,7 +295,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_of_a_json_error_are_shown() {
+    fn the_message_of_a_json_error_body_is_shown() {
         for (body, words) in [
             (
                 r#"{"error":"insufficient_scope","error_description":"needs \"write\""}"#,

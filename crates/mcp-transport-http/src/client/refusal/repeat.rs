@@ -1,8 +1,8 @@
-//! The requests that have no effect, so that they can be repeated.
+//! Decides which requests have no effect, so that they can be repeated.
 
 use mcp_types::method;
 
-/// Returns whether a request can be repeated although it may have been executed. Requests with unknown methods cannot be
+/// Returns whether a request can be repeated even if the server may have executed it. A request with an unknown method cannot be
 /// repeated.
 pub(crate) fn is_repeatable(method: &str) -> bool {
     matches!(

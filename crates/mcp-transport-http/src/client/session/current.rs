@@ -16,22 +16,21 @@ use crate::client::session::replay::ReplayState;
 use crate::headers::SESSION_ID;
 use crate::sync::lock;
 
-/// One session at the server, or none on the stateless revision.
+/// One session at the server. On the stateless revision, a value without a session.
 #[derive(Debug)]
 pub(crate) struct Session {
-    /// The number of this session within the connection.
+    /// The sequence number of this session within the connection.
     pub(crate) generation: u64,
-    /// The session id. It is marked as sensitive, because it authorizes messages in the client's
-    /// name.
+    /// The session id. It is marked as sensitive, because any client that has it can send messages in this session.
     pub(crate) id: Option<HeaderValue>,
-    /// Whether the messages belong to the stateless revision: their streams are not resumed, they are not cancelled by a
+    /// Whether the messages belong to the stateless revision. Their streams are not resumed, they are not cancelled with a
     /// notification, and the server sends no requests.
     pub(crate) is_stateless: bool,
     opened: Instant,
     has_answered: AtomicBool,
 }
 
-/// Time after which a session that the server has not lost counts as working.
+/// Time after which a session that is not lost counts as a working session.
 const SETTLED: Duration = Duration::from_secs(30);
 
 impl Session {
@@ -45,7 +44,7 @@ impl Session {
         }
     }
 
-    /// Creates the value for a request of the stateless revision, which has no session.
+    /// Creates the value for requests of the stateless revision, which has no session.
     pub(crate) fn stateless() -> Self {
         Self {
             is_stateless: true,
@@ -53,12 +52,12 @@ impl Session {
         }
     }
 
-    /// Records that a call in this session has received its response.
+    /// Records that a call in this session was answered.
     pub(crate) fn set_answered(&self) {
         self.has_answered.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether the server has kept this session for some time, or until a call was answered.
+    /// Returns whether this session has worked: a call was answered, or the server has kept the session for some time.
     pub(crate) fn has_worked(&self) -> bool {
         self.has_answered.load(Ordering::Relaxed) || self.opened.elapsed() >= SETTLED
     }
@@ -77,17 +76,17 @@ pub(crate) enum SessionPhase {
     /// The server has lost a session, and a new session is being opened.
     Reinitializing {
         lost: Arc<Session>,
-        /// The new session, once the server has accepted `initialize`.
+        /// The new session. It is set as soon as the server has accepted `initialize`.
         next: Option<Arc<Session>>,
     },
 }
 
-/// The sessions of a connection, one after the other.
+/// The consecutive sessions of a connection.
 pub(crate) struct Sessions {
     phase: watch::Sender<SessionPhase>,
     handshake: Mutex<Handshake>,
     pub(crate) replay: ReplayState,
-    /// The reason why no session is open, while a new session is being opened.
+    /// The reason why a new session could not be opened yet.
     problem: Mutex<Option<String>>,
 }
 
@@ -108,7 +107,7 @@ impl Sessions {
         }
     }
 
-    /// Returns the current session. If it was lost, waits until a new session is open. Cancel safe.
+    /// Returns the current session. If the session was lost, waits until a new session is open. Cancel safe.
     pub(crate) async fn current(&self) -> Arc<Session> {
         if let SessionPhase::Open(session) = &*self.phase.borrow() {
             return Arc::clone(session);
@@ -125,7 +124,7 @@ impl Sessions {
         }
     }
 
-    /// Returns the session that exists at the server, as far as the client knows.
+    /// Returns the session that the server knows, as far as the client can tell.
     pub(crate) fn known_session(&self) -> Option<Arc<Session>> {
         match &*self.phase.borrow() {
             SessionPhase::Open(session) => Some(Arc::clone(session)),
@@ -133,7 +132,7 @@ impl Sessions {
         }
     }
 
-    /// Completes when a newer session than `session` is open. Cancel safe.
+    /// Waits until a newer session than `session` is open. Cancel safe.
     pub(crate) async fn replaced(&self, session: &Session) {
         let newer = |phase: &SessionPhase| matches!(phase, SessionPhase::Open(open) if open.generation > session.generation);
         let _ = self.phase.subscribe().wait_for(newer).await;
@@ -143,7 +142,7 @@ impl Sessions {
         self.phase.send_replace(SessionPhase::Open(session));
     }
 
-    /// Records a new session that is not ready yet.
+    /// Stores a new session in which requests are still being replayed.
     pub(crate) fn set_next(&self, session: &Arc<Session>) {
         self.phase.send_modify(|phase| {
             if let SessionPhase::Reinitializing { next, .. } = phase {
@@ -152,7 +151,7 @@ impl Sessions {
         });
     }
 
-    /// Marks a session as lost. Returns `true` for the first caller.
+    /// Marks a session as lost. Returns `true` if it was not marked before.
     pub(crate) fn mark_lost(&self, lost: &Session) -> bool {
         self.phase.send_if_modified(|phase| match phase {
             SessionPhase::Open(open) if open.generation == lost.generation => {
@@ -164,7 +163,7 @@ impl Sessions {
         })
     }
 
-    /// Completes with a session when it is marked as lost. Cancel safe.
+    /// Waits until a session is marked as lost, and returns the session. Cancel safe.
     pub(crate) async fn wait_lost(&self) -> Arc<Session> {
         let mut phase = self.phase.subscribe();
         loop {
@@ -176,12 +175,12 @@ impl Sessions {
         }
     }
 
-    /// Sets the reason why no session is open.
+    /// Sets the reason why a new session could not be opened yet.
     pub(crate) fn set_problem(&self, problem: impl Into<String>) {
         *lock(&self.problem) = Some(problem.into());
     }
 
-    /// Returns the reason why no session is open; `None` if a session is open.
+    /// Returns the reason why a new session could not be opened yet. Returns `None` if a session is open.
     pub(crate) fn problem(&self) -> Option<String> {
         let is_open = matches!(&*self.phase.borrow(), SessionPhase::Open(_));
         lock(&self.problem).clone().filter(|_| !is_open)
@@ -196,7 +195,7 @@ impl Sessions {
         }
     }
 
-    /// Stores the params of `initialize` for a new session.
+    /// Stores the params of `initialize`, with which new sessions are opened.
     pub(crate) fn set_initialize_params(&self, params: Option<&[u8]>) {
         lock(&self.handshake).params = Some(params.unwrap_or(b"{}").into());
     }
@@ -217,7 +216,7 @@ impl Sessions {
 /// Returns the session id in the response to `initialize`, if there is one.
 ///
 /// # Errors
-/// Returns an error, which does not quote the id, if the id is not valid.
+/// Returns an error if the id is invalid. The error does not quote the id.
 pub(crate) fn session_id(
     headers: &HeaderMap,
     limit: usize,

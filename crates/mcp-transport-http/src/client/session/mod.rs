@@ -1,4 +1,4 @@
-//! The session of a connection, and the requests that are repeated in a new session.
+//! The session of a connection, and the requests that are replayed in a new session.
 
 pub(crate) mod current;
 pub(crate) mod replay;

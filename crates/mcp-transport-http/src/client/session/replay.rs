@@ -26,7 +26,7 @@ impl ReplayState {
         }
     }
 
-    /// Records a request that has succeeded, if its effect must be restored in a new session.
+    /// Records a successful request if a new session must have the same effect.
     pub(crate) fn record(&self, method: &str, params: &[u8]) {
         let is_subscription = match method {
             method::LOGGING_SET_LEVEL => {
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_level_and_the_open_subscriptions_are_requested_again() {
+    fn the_last_log_level_and_open_subscriptions_are_requested_in_a_new_session() {
         let replay = ReplayState::new(2);
         let record = |method, params: &str| replay.record(method, params.as_bytes());
         record(method::LOGGING_SET_LEVEL, r#"{"level":"debug"}"#);

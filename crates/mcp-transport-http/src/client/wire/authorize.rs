@@ -3,11 +3,12 @@
 use http::HeaderValue;
 use mcp_protocol::{BoxFuture, TransportError};
 
-/// An authorizer: adds credentials to messages and decides how a refusal is handled.
+/// An authorizer adds credentials to messages, and decides what happens after a refusal.
 ///
-/// One authorizer serves all messages of a connection, and its methods are called concurrently: one expired token may cause many
-/// refusals at once. For each message that is sent, also after a redirect, the authorizer receives the method, the URL and all
-/// headers. It can therefore bind a proof to them. It also receives the headers of each response, so that it can read a nonce.
+/// One authorizer serves all messages of a connection. Its methods are called concurrently: for example, one expired token may
+/// cause many refusals at once. The authorizer receives the method, the URL and all headers of each message that is sent,
+/// including messages after a redirect. It can therefore create a proof that covers the method and the URL. It also receives the
+/// headers of each response, so that it can read a nonce.
 pub trait Authorize: Send + Sync + 'static {
     /// Adds credentials to a message before it is sent.
     ///
@@ -19,14 +20,14 @@ pub trait Authorize: Send + Sync + 'static {
         request: &'a mut http::request::Parts,
     ) -> BoxFuture<'a, Result<(), TransportError>>;
 
-    /// Observes every response. Default: does nothing.
+    /// Called with the head of every response. Default: does nothing.
     fn responded(&self, _response: &http::response::Parts) {}
 
-    /// Handles a response with 401 or 403. `request` is the message as it was sent, and shows whether the refused token has
-    /// expired, or was replaced meanwhile. Default: the message fails.
+    /// Handles a response with status 401 or 403. `request` is the message as it was sent. From it, the authorizer can see
+    /// whether the refused token has expired or was replaced in the meantime. Default: the message fails.
     ///
     /// # Errors
-    /// The message fails with this error, instead of an error that describes the refusal.
+    /// The message fails with the returned error instead of an error that describes the refusal.
     fn refused<'a>(
         &'a self,
         _request: &'a http::request::Parts,
@@ -36,22 +37,21 @@ pub trait Authorize: Send + Sync + 'static {
     }
 }
 
-/// The decision about a message after a refusal.
+/// What happens to a message after a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AfterRefusal {
     /// The message fails with an error that quotes the server.
     GiveUp,
-    /// The message is authorized and sent again. The fourth refusal of a message is final. The
-    /// server has not executed the message, so this is safe for tools too.
+    /// The message is authorized and sent again. After the fourth refusal, the message fails. Sending again is safe even for tool
+    /// calls, because the server has not executed a refused message.
     SendAgain,
 }
 
 /// Returns the `Authorization` value of a bearer token, marked as sensitive.
 ///
 /// # Errors
-/// Returns an error, which does not quote the token, if it has characters that are not valid in a
-/// header.
+/// Returns an error if the token has characters that are not valid in a header. The error does not quote the token.
 pub(crate) fn bearer(token: &str) -> Result<HeaderValue, TransportError> {
     let value = secret_value(&format!("Bearer {token}"));
     value
@@ -64,8 +64,8 @@ pub(crate) fn bearer(token: &str) -> Result<HeaderValue, TransportError> {
         })
 }
 
-/// Returns a header value that is marked as sensitive, if it has only visible ASCII and spaces. `HeaderValue` itself would also
-/// accept bytes beyond ASCII.
+/// Returns a header value that is marked as sensitive. Returns `None` if the text has other characters than visible ASCII and
+/// spaces. `HeaderValue` itself would accept bytes beyond ASCII.
 pub(crate) fn secret_value(text: &str) -> Option<HeaderValue> {
     let is_plain = |byte: u8| byte.is_ascii_graphic() || byte == b' ';
     let mut value = HeaderValue::from_str(text).ok()?;

@@ -18,12 +18,12 @@ use crate::sse::{Decoder, Event, TooLong};
 pub(crate) enum ContentKind {
     Json,
     EventReader,
-    /// Any other body, described for the error message.
+    /// Any other body. The text describes it for the error message.
     Other(String),
 }
 
-/// Returns whether a `Content-Encoding` does not change the body. Some servers send an empty value, or the name of a character
-/// set.
+/// Returns whether `Content-Encoding` means that the body is not encoded. Some servers send an empty value or the name of a
+/// character set.
 fn is_no_encoding(encoding: &str) -> bool {
     ["", "identity", "utf-8"].contains(&&*encoding.trim().to_ascii_lowercase())
 }
@@ -68,11 +68,11 @@ pub(crate) struct EventReader {
     decoder: Decoder,
 }
 
-/// The reason why a body has no further events.
+/// The reason why no more events can be read from a body.
 pub(crate) enum ReadError {
     /// The connection was interrupted.
     Interrupted(TransportError),
-    /// An event exceeds a limit, and the start of the next event is unknown.
+    /// An event exceeds a limit. The rest of the body cannot be decoded.
     TooLong(TransportError),
 }
 
@@ -93,7 +93,7 @@ impl EventReader {
         }
     }
 
-    /// Reads until an event is complete, or returns `None` at the end of the body. Cancel safe.
+    /// Returns the next complete event. Returns `None` at the end of the body. Cancel safe.
     pub(crate) async fn next(&mut self) -> Result<Option<Event<'_>>, ReadError> {
         loop {
             let mut rest = &*self.chunk;
@@ -119,7 +119,7 @@ impl EventReader {
         }
     }
 
-    /// Returns the last `retry` value of the stream.
+    /// Returns the last `retry` value that the stream has sent.
     pub(crate) fn retry(&self) -> Option<Duration> {
         self.decoder.retry()
     }

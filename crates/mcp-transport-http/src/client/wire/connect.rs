@@ -1,4 +1,4 @@
-//! The built-in HTTP client: its connector and its pool.
+//! The connector of the built-in HTTP client.
 
 use std::io;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(crate) type Tls = crate::tls::ClientTls;
 #[cfg(not(feature = "tls"))]
 pub(crate) type Tls = ();
 
-/// Interval of TCP keep-alive probes, and how many may fail before the connection is closed.
+/// Interval of TCP keep-alive probes, and number of failed probes after which the connection is closed.
 const PROBE: Duration = Duration::from_secs(20);
 const PROBES: u32 = 3;
 
@@ -90,7 +90,7 @@ fn secure(
     ))
 }
 
-/// A connector with a timeout for name resolution, TCP and TLS together.
+/// A connector with one timeout for name resolution, TCP and TLS together.
 #[derive(Clone)]
 struct ConnectTimeout<C> {
     inner: C,
@@ -134,7 +134,7 @@ where
     }
 }
 
-/// Returns whether an error means that no connection was made, so that nothing was sent.
+/// Returns whether an error means that no connection was opened. Nothing was sent in this case.
 pub(crate) fn is_unreached(error: &(dyn std::error::Error + 'static)) -> bool {
     for cause in causes(error) {
         if cause.is::<ConnectError>() {

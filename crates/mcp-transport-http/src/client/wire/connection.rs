@@ -17,12 +17,12 @@ use crate::client::wire::url::ServerUrl;
 use crate::headers::{EVENT_STREAM, JSON, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 use crate::http_service::{BoxError, HttpService, RequestBody, ResponseBody, failure_reason};
 
-/// Both media types of a response.
+/// The value of `Accept` that admits both media types of a response.
 const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 const AGENT: HeaderValue =
     HeaderValue::from_static(concat!("mcp-transport-http/", env!("CARGO_PKG_VERSION")));
 
-/// The number of headers that this module and the HTTP client add to a message.
+/// The maximum number of headers that this module and the HTTP client add to a message.
 const ADDED_HEADERS: usize = 8;
 
 /// Maximum number of times that one message is sent again at the authorizer's request. The message then has a new token, more
@@ -32,7 +32,7 @@ const REPAIRS: u32 = 3;
 /// The connection to one server: URL, headers, credentials and HTTP client.
 pub(crate) struct HttpConnection {
     pub(crate) endpoint: ServerUrl,
-    /// The `Host` header, if the HTTP client does not add it.
+    /// The `Host` header. It is set only if the HTTP client does not add it.
     pub(crate) host: Option<HeaderValue>,
     pub(crate) headers: HeaderMap,
     pub(crate) authorize: Option<Arc<dyn Authorize>>,
@@ -40,7 +40,7 @@ pub(crate) struct HttpConnection {
     pub(crate) redirects: usize,
 }
 
-/// A message to send, and the headers it needs.
+/// A message to send, and the headers that it needs.
 #[derive(Default)]
 pub(crate) struct OutgoingRequest<'a> {
     pub(crate) kind: RequestKind,
@@ -48,17 +48,17 @@ pub(crate) struct OutgoingRequest<'a> {
     pub(crate) revision: Option<&'static str>,
     /// Headers that echo values of the body.
     pub(crate) stateless_headers: &'a [(HeaderName, HeaderValue)],
-    /// The time until the head of a response.
+    /// The maximum time until the head of the response arrives.
     pub(crate) limit: Option<Duration>,
 }
 
 #[derive(Default)]
 pub(crate) enum RequestKind {
-    /// Sends one message.
+    /// POST: sends one message.
     Post(Bytes),
-    /// Opens an event stream, or resumes one after this event.
+    /// GET: opens an event stream. With an event id, resumes the stream after this event.
     Get(Option<HeaderValue>),
-    /// Ends the session.
+    /// DELETE: ends the session.
     #[default]
     Delete,
 }
@@ -102,7 +102,7 @@ impl HttpConnection {
         self.send_to(&self.endpoint, request).await
     }
 
-    /// Sends a message to another URL of the server.
+    /// Sends a message to the URL `target` of the same server.
     pub(crate) async fn send_to(
         &self,
         target: &ServerUrl,
@@ -153,7 +153,7 @@ impl HttpConnection {
         }
     }
 
-    /// Builds the HTTP request, and a copy of its head for the authorizer.
+    /// Creates the HTTP request. Also returns a copy of its head, which the authorizer receives after a refusal.
     async fn request(
         &self,
         request: &OutgoingRequest<'_>,
@@ -238,8 +238,8 @@ impl HttpConnection {
         );
         if !keeps_method && !matches!(request.kind, RequestKind::Get(_)) {
             return refused(format!(
-                "{from} redirects ({status}) to {target}, which drops the message; connect to \
-                 that URL"
+                "{from} redirects ({status}) to {target}; a redirect with this status loses the message; \
+                 connect to that URL"
             ));
         }
         Ok(target)

@@ -1,6 +1,6 @@
 //! HTTP/1.1 connections to one server.
 //!
-//! A connection has no task: the request that uses the connection drives it, and then the body of the response drives it. The
+//! A connection has no task. Polling a request drives the connection, and afterwards polling the response body drives it. The
 //! connection can be used again as soon as the body ends.
 
 use std::error::Error;
@@ -32,8 +32,8 @@ use crate::sync::lock;
 pub(crate) struct PooledClient<C>(Arc<Pool<C>>);
 
 impl<C> PooledClient<C> {
-    /// Creates a client. `connector` connects to the server; at most `max_idle` connections are kept,
-    /// each until `idle_timeout` after its last request.
+    /// Creates a client. `connector` opens connections to the server. The client keeps at most `max_idle` idle connections, and
+    /// closes each of them `idle_timeout` after its last request.
     pub(crate) fn new(connector: C, max_idle: usize, idle_timeout: Duration) -> Self {
         Self(Arc::new(Pool {
             connector,
@@ -94,7 +94,7 @@ struct Pool<C> {
 
 #[derive(Default)]
 struct IdleConnections {
-    /// The idle connections, each with the time at which it became idle, the oldest first.
+    /// The idle connections, oldest first. Each has the time at which it became idle.
     connections: Vec<(Http1Connection, Instant)>,
     /// The task that closes connections after the idle timeout. The task runs while there are idle connections.
     reaper: Option<AbortHandle>,
@@ -155,7 +155,7 @@ where
     }
 }
 
-/// Closes each idle connection at its timeout, until none is left. `deadline` is the first timeout.
+/// Closes each idle connection at its timeout. Returns when there are no more idle connections. `deadline` is the first timeout.
 async fn reap<C>(pool: Weak<Pool<C>>, mut deadline: Instant) {
     loop {
         sleep_until(deadline).await;
@@ -175,10 +175,10 @@ async fn reap<C>(pool: Weak<Pool<C>>, mut deadline: Instant) {
     }
 }
 
-/// A connection, which makes progress only while it is driven.
+/// A connection. It makes progress only while it is polled.
 struct Http1Connection {
     sender: SendRequest<RequestBody>,
-    /// Reads and writes; `None` after the end of the connection.
+    /// The future that reads and writes. `None` after the connection has ended.
     driver: Option<Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>>,
 }
 
@@ -217,9 +217,9 @@ impl Http1Connection {
     }
 }
 
-/// The body of a response, which drives the connection and returns it to the pool at its end.
+/// The body of a response. Polling it drives the connection. At its end, it returns the connection to the pool.
 struct DrivenBody<C: Send + Sync + 'static> {
-    /// `None` only during `drop`.
+    /// The body from hyper. It is `None` only during `drop`.
     incoming: Option<Incoming>,
     connection: Option<Http1Connection>,
     pool: Arc<Pool<C>>,
@@ -245,7 +245,7 @@ impl<C: Send + Sync + 'static> DrivenBody<C> {
         }
     }
 
-    /// Removes and returns a frame that the driver has read.
+    /// Removes and returns a frame that was already read from the connection.
     fn poll_received(&mut self) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         match &mut self.incoming {
             Some(incoming) => {
@@ -297,7 +297,7 @@ impl<C: Send + Sync + 'static> Drop for DrivenBody<C> {
     }
 }
 
-/// An error of the connector. The request was not sent.
+/// An error from the connector. The request was not sent.
 #[derive(Debug)]
 pub(crate) struct ConnectError(BoxError);
 
@@ -323,7 +323,7 @@ mod tests {
     /// Requests are polled without a waker (docs/adr/0056-fenced-optimisations.md). This is correct only as long as hyper
     /// completes requests while the connection is polled.
     #[tokio::test]
-    async fn only_the_connection_completes_a_response() {
+    async fn a_response_completes_only_while_its_connection_is_polled() {
         let (stream, mut server) = duplex(1_024);
         let (mut sender, connection) = handshake(TokioIo::new(stream)).await.unwrap();
         let mut connection = pin!(connection);

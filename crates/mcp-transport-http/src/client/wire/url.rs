@@ -138,7 +138,8 @@ impl fmt::Debug for ServerUrl {
     }
 }
 
-/// Removes the secrets of a text that may not be a URL, and clips it. The text until the last `@` may be credentials.
+/// Removes the secrets from a text that may be an invalid URL, and clips it. The text before the last `@` may contain
+/// credentials.
 fn redacted(url: &str) -> String {
     let url = without_query(url);
     let (scheme, rest) = match url.split_once("://") {
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_query_is_sent_and_not_shown() {
+    fn the_query_of_a_url_is_sent_but_not_shown() {
         let endpoint = at("https://example.com/mcp?key=secret");
         assert_eq!(endpoint.uri().query(), Some("key=secret"));
         assert_eq!(
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn references_are_resolved_as_the_standard_says() {
+    fn relative_urls_are_resolved_as_rfc_3986_says() {
         let base = at("http://h:1/a/b?x=1");
         for (reference, target) in [
             ("http://other/c", "http://other/c"),
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_is_recognised() {
+    fn urls_of_this_machine_are_recognised() {
         for url in [
             "http://localhost",
             "http://127.0.0.2:1/",

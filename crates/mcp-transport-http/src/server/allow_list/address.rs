@@ -3,10 +3,10 @@
 use std::net::Ipv6Addr;
 
 /// The accepted names of this machine. Other names of this machine, such as `localhost.`, `0.0.0.0` and `[::ffff:127.0.0.1]`, are
-/// not accepted. Clients do not need them, and attacks have used them.
+/// not accepted. Clients do not need these names, and attacks have used them.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
-/// The maximum length of a DNS name, including the final dot.
+/// The maximum length of a DNS name in bytes, including the final dot.
 const LONGEST_NAME: usize = 254;
 
 pub(super) fn is_loopback(host: &str) -> bool {
@@ -36,7 +36,7 @@ impl<'a> Address<'a> {
         is_host(host).then_some(Self { host, port })
     }
 
-    /// Returns the spelling that clients use. An IPv6 address has many spellings; clients send the shortest.
+    /// Returns the host in the spelling that clients use. Of the many spellings of an IPv6 address, clients send the shortest.
     pub(super) fn canonical_host(&self) -> Box<str> {
         match v6(self.host) {
             Some(address) => format!("[{address}]").into(),
@@ -98,7 +98,7 @@ fn is_scheme(scheme: &str) -> bool {
     scheme.starts_with(|first: char| first.is_ascii_alphabetic()) && scheme.bytes().all(is_part)
 }
 
-/// Parses a port without sign and leading zeros, so that every port has one spelling.
+/// Parses a port. Accepts no sign and no leading zeros, so that every port has only one spelling.
 fn port(digits: &str) -> Option<u16> {
     if digits.starts_with('0') || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;

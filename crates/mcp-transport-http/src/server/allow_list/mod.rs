@@ -19,11 +19,11 @@ use address::{Address, Origin};
 /// The maximum length of a quoted header value in an error message, in characters.
 const MAX_SHOWN: usize = 256;
 
-/// The accepted values of `Host` or of `Origin`.
+/// The values of `Host` or `Origin` that are accepted.
 #[derive(Debug, Clone)]
 pub(crate) struct AllowList {
     any: bool,
-    /// Values in addition to the loopback names, which are always accepted.
+    /// The accepted values in addition to the loopback names, which are always accepted.
     entries: Vec<Entry>,
     /// The error for the first value that could not be parsed.
     problem: Option<String>,
@@ -46,8 +46,8 @@ enum Entry {
 }
 
 impl AllowList {
-    /// Accepts `localhost`, `127.0.0.1` and `[::1]` on every port. In a list of origins, accepts them with `http` and with
-    /// `https`.
+    /// Creates a list that accepts `localhost`, `127.0.0.1` and `[::1]` on every port. As a list of origins, it accepts these
+    /// hosts with `http` and with `https`.
     pub(crate) fn loopback() -> Self {
         Self {
             any: false,
@@ -56,7 +56,7 @@ impl AllowList {
         }
     }
 
-    /// Accepts every value, including a missing or malformed value.
+    /// Creates a list that accepts every value, including a missing or malformed value.
     pub(crate) fn any() -> Self {
         Self {
             any: true,
@@ -68,8 +68,7 @@ impl AllowList {
     /// port. Clients omit the default port of a scheme. In a list of origins, `value` is an origin such as `https://example.com`,
     /// or `null` for pages without an origin.
     ///
-    /// Case is ignored, and wildcards are not supported. A value that is neither a host nor an
-    /// origin is an error when the endpoint is created.
+    /// Case is ignored, and wildcards are not supported. If a value is neither a host nor an origin, creating the endpoint fails.
     #[must_use]
     pub(crate) fn allow(mut self, value: &str) -> Self {
         match Entry::parse(value) {
@@ -88,8 +87,8 @@ impl AllowList {
         self.problem.clone()
     }
 
-    /// Returns the error for this list. Also returns an error for a host in the list of origins and for an origin in the list of
-    /// hosts, because they would never match.
+    /// Returns the error for this list as the list of `header` values. A host in a list of origins is an error, and an origin in
+    /// a list of hosts is an error, because such values would never match.
     pub(crate) fn problem_as(&self, header: SourceHeader) -> Option<String> {
         let problem = self.problem().or_else(|| {
             let stranger = self.entries.iter().find(|entry| !entry.is_for(header))?;
@@ -179,7 +178,7 @@ impl Entry {
     }
 }
 
-/// The header that is checked.
+/// Which header is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SourceHeader {
     Host,
@@ -190,11 +189,11 @@ pub(crate) enum SourceHeader {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum SourceCheck {
     Allowed,
-    /// The error message: why the request is rejected, and which setting to change.
+    /// The request is rejected. The text says why, and which setting to change.
     Refused(String),
 }
 
-/// Checks the host of a request. A request without a host, or with several, is rejected.
+/// Checks the host of a request. Rejects a request without a host or with several hosts.
 pub(crate) fn host(hosts: &AllowList, target: &Uri, header: SingleHeader<'_>) -> SourceCheck {
     if hosts.any {
         return SourceCheck::Allowed;
@@ -231,7 +230,7 @@ pub(crate) fn host(hosts: &AllowList, target: &Uri, header: SingleHeader<'_>) ->
     )
 }
 
-/// Checks the origin of a request that comes from a web page.
+/// Checks the origin of a request. A request without an origin does not come from a web page.
 pub(crate) fn origin(origins: &AllowList, header: SingleHeader<'_>) -> SourceCheck {
     if origins.any {
         return SourceCheck::Allowed;
@@ -257,7 +256,7 @@ pub(crate) fn origin(origins: &AllowList, header: SingleHeader<'_>) -> SourceChe
 }
 
 impl SourceHeader {
-    /// Returns the setting that accepts more values.
+    /// Returns the name of the setting with which more values are accepted.
     fn setting(self) -> &'static str {
         match self {
             Self::Host => "ServerOptions::allow_host",
@@ -275,8 +274,8 @@ fn is_port(digits: &[u8]) -> bool {
     port.is_some_and(|port| port != 0)
 }
 
-/// Returns whether the host is a name of this machine in the spelling of nearly every client. It is a fast
-/// path; other spellings are parsed.
+/// Returns whether the host is a name of this machine in the spelling that nearly all clients use. This is a fast path. Other
+/// spellings need the parser.
 fn is_this_machine(host: &[u8]) -> bool {
     let name = |name: &[u8]| host.strip_prefix(name);
     match name(b"127.0.0.1").or_else(|| name(b"localhost")) {
@@ -294,7 +293,7 @@ fn refused(header: SourceHeader, why: &str) -> SourceCheck {
     ))
 }
 
-/// Quotes a header value on one line, up to a maximum length.
+/// Returns a header value in quotation marks, on one line and clipped to a maximum length.
 #[cold]
 fn shown(value: &[u8]) -> String {
     format!("{:#}", quote(&value.escape_ascii().to_string(), MAX_SHOWN))

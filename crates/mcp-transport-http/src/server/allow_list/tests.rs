@@ -31,7 +31,7 @@ fn with_origin(value: &[u8]) -> Parts {
     request("/mcp", &[(ORIGIN, value)])
 }
 
-/// Checks every value of a table.
+/// Checks every row of a table: a header value, and whether it is accepted.
 #[track_caller]
 fn table(check: impl Fn(&[u8]) -> SourceCheck, rows: &[(&[u8], bool)]) {
     for (value, passes) in rows {
@@ -112,7 +112,7 @@ fn the_default_hosts_are_the_loopback_names() {
 }
 
 #[test]
-fn a_request_has_one_host() {
+fn a_request_without_exactly_one_host_is_rejected() {
     let hosts = AllowList::loopback();
     let rows: &[(&str, &[&[u8]], bool)] = &[
         ("/mcp", &[], false),

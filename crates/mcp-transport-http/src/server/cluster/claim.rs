@@ -1,4 +1,4 @@
-//! Finds a session in this endpoint or in the session store, and claims its lease.
+//! Finds a session in this endpoint or in the session store. If necessary, claims the lease of the session.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -18,7 +18,7 @@ use crate::server::session_store::{SessionLease, SessionRecord, SessionStoreErro
 use crate::server::state::EndpointState;
 use crate::server::stream::SessionIdentity;
 
-/// Maximum number of attempts of a request to claim its session.
+/// Maximum number of attempts that a request makes to claim its session.
 pub(super) const CLAIM_ATTEMPTS: usize = 3;
 
 /// The result of an attempt to claim a session.
@@ -26,9 +26,9 @@ pub(super) enum ClaimOutcome {
     Claimed(ActivityGuard),
     /// The session does not exist, or belongs to another principal.
     Unknown,
-    /// A concurrent request has claimed the session for this endpoint.
+    /// Another request of this endpoint has claimed the session at the same time.
     Concurrent,
-    /// The endpoint with this address serves the session.
+    /// Another endpoint serves the session. It has this address.
     #[cfg_attr(
         not(feature = "forward"),
         expect(dead_code, reason = "is read to forward")
@@ -70,8 +70,9 @@ impl<'a> SessionClaim<'a> {
         }
     }
 
-    /// Finds the session. If another endpoint has its lease, claims the session, unless the request can be forwarded to that
-    /// endpoint. `tried` contains the addresses that could not be reached. If it is `None`, the request is not forwarded.
+    /// Finds the session. If another endpoint has the lease, returns the address of that endpoint if the request can be forwarded
+    /// to it, and otherwise claims the session. `tried` contains the addresses that could not be reached. If `tried` is `None`,
+    /// the request is never forwarded.
     pub(super) async fn run(&self, tried: Option<&[Uri]>) -> Result<ClaimOutcome, Refusal> {
         for _ in 0..CLAIM_ATTEMPTS {
             if let Some(session) = self.state.sessions.find(&self.id) {
@@ -124,7 +125,7 @@ impl<'a> SessionClaim<'a> {
         }
     }
 
-    /// Returns whether the session belongs to the principal, and has a revision of this server.
+    /// Returns whether the session belongs to the principal of the request, and has a revision that this server supports.
     fn can_continue(&self, record: &SessionRecord) -> bool {
         if !record.belongs_to(self.principal) {
             tracing::warn!("rejected a session id that belongs to another principal");
@@ -137,7 +138,7 @@ impl<'a> SessionClaim<'a> {
         is_served
     }
 
-    /// Continues the session under its new lease.
+    /// Creates the session in this endpoint from its record, under the new lease.
     async fn restore(
         &self,
         lease: SessionLease,

@@ -31,7 +31,7 @@ use crate::server::response::refusal::{Refusal, interrupted_error};
 use crate::server::stream::frames;
 use crate::sync::lock;
 
-/// Headers of one connection, which are not forwarded.
+/// Headers that apply to a single connection. They are not forwarded.
 const OF_CONNECTION: [HeaderName; 6] = [
     CONNECTION,
     TRANSFER_ENCODING,
@@ -43,36 +43,37 @@ const OF_CONNECTION: [HeaderName; 6] = [
 
 /// Time limit for a connection to another endpoint.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
-/// Maximum time until the head of another endpoint's response. The time after which a response becomes an event stream is added
-/// to this time.
+/// Maximum time until the head of another endpoint's response arrives. The delay after which a response becomes an event stream
+/// is added to this time.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-/// Maximum time for which no request is forwarded to an endpoint that has not responded in time.
+/// Maximum time for which an unresponsive endpoint receives no forwarded requests. An endpoint is unresponsive if it has not
+/// responded in time.
 const UNRESPONSIVE_TIME: Duration = Duration::from_secs(30);
-/// Interval of the requests that find out whether an unresponsive endpoint responds again. It is also the time limit of each of
-/// these requests.
+/// Interval of the requests that test whether an unresponsive endpoint responds again. This is also the timeout of each of these
+/// requests.
 const PROBE_INTERVAL: Duration = Duration::from_secs(1);
-/// Maximum number of recorded endpoints that have not responded in time.
+/// Maximum number of unresponsive endpoints that are remembered.
 const MAX_UNRESPONSIVE: usize = 64;
-/// Maximum number of consecutive missing keep-alive comments of another endpoint.
+/// Number of consecutive keep-alive comments that must be missing before the stream from another endpoint counts as interrupted.
 const MISSING_COMMENTS: u32 = 3;
 
 /// A forwarder, which sends requests to other endpoints.
 pub(crate) struct Forwarder {
     client: Client<HttpConnector, RequestBody>,
     head_timeout: Duration,
-    /// Like `head_timeout`, for requests of the stateless revision.
+    /// The timeout for the head of a response to a request of the stateless revision; see `head_timeout`.
     stateless_head_timeout: Duration,
     idle_timeout: Duration,
     limits: Limits,
-    /// The endpoints that have not responded in time, and when.
+    /// The endpoints that have not responded in time, each with the time when this happened.
     silent: Arc<SilentEndpoints>,
 }
 
 type SilentEndpoints = Mutex<Vec<(Uri, Instant)>>;
 
-/// The reason why another endpoint did not respond.
+/// The reason why another endpoint sent no response.
 pub(crate) enum ForwardError {
-    /// The request was not processed, because there is no connection or the endpoint is shutting down.
+    /// The request was not processed, because no connection could be opened or the endpoint is shutting down.
     Unreachable,
     /// The request was not sent, because the authentication layer could not add its headers.
     Refused(Refusal),
@@ -81,7 +82,7 @@ pub(crate) enum ForwardError {
 }
 
 impl Forwarder {
-    /// Creates the forwarder of an endpoint with an address.
+    /// Creates the forwarder of an endpoint. Returns `None` if the endpoint has no address.
     ///
     /// # Errors
     /// The address is not an `http` URL with a host.
@@ -114,7 +115,7 @@ impl Forwarder {
         }))
     }
 
-    /// Returns the endpoints that have not responded in time recently, so that their sessions are claimed at once.
+    /// Returns the endpoints that have recently not responded in time. Their sessions are claimed at once.
     pub(crate) fn silent(&self) -> Vec<Uri> {
         let mut silent = lock(&self.silent);
         silent.retain(|(_, since)| since.elapsed() < UNRESPONSIVE_TIME);
@@ -196,7 +197,8 @@ impl Forwarder {
         Ok(Response::from_parts(parts, body))
     }
 
-    /// Returns the response to the requests in `body`, if their endpoint has ended. Returns `None` if `body` has no request.
+    /// Returns error responses to the requests in `body`, because the endpoint that processed them has ended. Returns `None` if
+    /// `body` contains no request.
     pub(crate) fn interrupted(&self, body: &[u8]) -> Option<Vec<u8>> {
         let errors = errors(body, &self.limits)?;
         Some(match &*errors {
@@ -206,8 +208,8 @@ impl Forwarder {
     }
 }
 
-/// Probes an unresponsive endpoint until it responds, and then removes it from the unresponsive endpoints. Otherwise, its
-/// sessions would be claimed while it serves them.
+/// Probes an unresponsive endpoint until it responds. Then removes it from the list of unresponsive endpoints, because otherwise
+/// its sessions would be claimed while it serves them.
 async fn wait_for_response(
     client: Client<HttpConnector, RequestBody>,
     silent: Arc<SilentEndpoints>,
@@ -232,8 +234,8 @@ async fn wait_for_response(
     }
 }
 
-/// Returns whether a response to `OPTIONS` can be that of an endpoint, or of the authentication layer around it. A proxy also responds for an
-/// endpoint that hangs.
+/// Returns whether a response to `OPTIONS` can come from an endpoint or from the authentication layer around it. It may also come
+/// from a proxy, although the endpoint behind the proxy hangs.
 fn is_of_endpoint<B>(response: &Response<B>) -> bool {
     let names_post = |methods: &HeaderValue| methods.to_str().is_ok_and(|it| it.contains("POST"));
     matches!(
@@ -263,7 +265,7 @@ fn remove_connection_headers(headers: &mut HeaderMap) {
     }
 }
 
-/// Returns the response to each request in `body`; `None` if there is no request.
+/// Returns an error response to each request in `body`. Returns `None` if `body` contains no request.
 fn errors(body: &[u8], limits: &Limits) -> Option<Vec<Vec<u8>>> {
     let ids: Vec<RequestId> = match parse(body, limits).ok()? {
         Frame::Single(Message::Request(request)) => vec![request.id],
@@ -285,7 +287,7 @@ struct ForwardedBody {
     incoming: Incoming,
     idle: Pin<Box<Sleep>>,
     idle_timeout: Duration,
-    /// The requests that the event stream answers; `None` if the client can resume the stream.
+    /// The body of the forwarded POST and the limits for parsing it. `None` if the client can resume the stream.
     unanswered: Option<(Bytes, Limits)>,
     is_first: bool,
     is_ended: bool,
@@ -293,8 +295,8 @@ struct ForwardedBody {
 }
 
 impl ForwardedBody {
-    /// Returns the end of a stream that was interrupted. If its events have ids, the client resumes the stream. Otherwise, the
-    /// stream ends with an error for each request.
+    /// Ends an interrupted stream. If its events have ids, returns nothing, because the client can resume the stream. Otherwise,
+    /// returns an error response for each request.
     fn end(&mut self) -> Option<Bytes> {
         self.is_ended = true;
         let (body, limits) = self.unanswered.take()?;
@@ -345,7 +347,7 @@ impl EventSource for ForwardedBody {
     }
 }
 
-/// Returns whether the first part of an event stream has an event with an id.
+/// Returns whether the first part of an event stream contains an event with an id.
 fn has_id(part: &[u8]) -> bool {
     part.starts_with(b"id: ") || memmem::find(part, b"\nid: ").is_some()
 }

@@ -1,6 +1,6 @@
 //! Several endpoints that serve the sessions and requests of one server.
 //!
-//! [`Cluster`] is called before and after a request; an endpoint that serves alone has no cluster. This module contains the
+//! [`Cluster`] is called before and after each request. An endpoint that works alone has no cluster. This module contains the
 //! claims and leases of sessions in a session store, and the forwarding of requests. Parts that are also needed elsewhere are in
 //! other modules. The contract of the store is in `session_store`, and its settings are in `options`. The lease is in `session`,
 //! and the header of forwarded requests is in `forwarded`.
@@ -41,7 +41,7 @@ use crate::server::session::{ActivityGuard, HttpSession};
 use crate::server::session_id::SessionId;
 use crate::server::state::EndpointState;
 
-/// The other endpoints of the server, as far as this endpoint needs them for a request.
+/// The other endpoints of the server, and what this endpoint needs to work with them.
 pub(crate) struct Cluster {
     /// The store client, if the endpoint has a session store ([`ServerOptions::with_session_store`]).
     pub(crate) store: Option<Arc<StoreClient>>,
@@ -50,19 +50,19 @@ pub(crate) struct Cluster {
     forwarder: Option<Forwarder>,
 }
 
-/// The place where a request is served.
+/// Where a request is served.
 pub(crate) enum Placement {
     /// This endpoint serves the request. If the request names a session in the session store, the guard keeps this session alive.
-    /// The caller keeps the guard until the request is served. The caller uses the session in the guard, because the table can
-    /// meanwhile have a different session.
+    /// The caller must keep the guard until the request is served. The caller must use the session in the guard, because the
+    /// table of sessions may contain another session object by then.
     Here(Option<ActivityGuard>),
-    /// Another endpoint has responded.
+    /// Another endpoint has served the request. This is its response.
     #[cfg(feature = "forward")]
     Elsewhere(Response<Body>),
 }
 
 impl Cluster {
-    /// Creates the cluster of an endpoint; `None` if the endpoint has neither a session store nor an address.
+    /// Creates the cluster of an endpoint. Returns `None` if the endpoint has neither a session store nor an address.
     ///
     /// # Errors
     /// The operating system has no random numbers, or the address is not an `http` URL with a host.
@@ -82,7 +82,7 @@ impl Cluster {
         Ok((!is_alone).then_some(cluster))
     }
 
-    /// Returns whether handlers may choose another endpoint for requests of the stateless revision.
+    /// Returns whether the handler of a stateless request may choose another endpoint.
     pub(crate) fn can_forward(&self) -> bool {
         #[cfg(feature = "forward")]
         return self.forwarder.is_some();
@@ -90,11 +90,11 @@ impl Cluster {
         false
     }
 
-    /// Finds the session that a request names. If another endpoint serves it, forwards the request, or claims the session if
-    /// that endpoint cannot be reached or has no address. `body` is the body of a POST.
+    /// Finds the session that a request names. If another endpoint serves the session, forwards the request. If that endpoint has
+    /// no address or cannot be reached, claims the session. `body` is the body of a POST.
     ///
     /// # Errors
-    /// The session store failed, there is no room for the session, or the authentication layer could not add its headers to a
+    /// The session store failed, a limit on sessions is reached, or the authentication layer could not add its headers to a
     /// forwarded request.
     pub(crate) async fn before(
         &self,
@@ -161,8 +161,8 @@ impl Cluster {
         Ok(Placement::Here(claim.run(None).await?.into_guard()))
     }
 
-    /// Stores the changes of a request. If the handler of the request has chosen another endpoint, forwards the request. Returns
-    /// the response. `body` is the body of a request that may be forwarded.
+    /// Stores the changes that a request made to its session. If the handler has chosen another endpoint, forwards the request.
+    /// Returns the response. `body` is the body of a request that may be forwarded.
     ///
     /// # Errors
     /// The session could not be stored; the bodies of requests use all of `MemoryLimits::max_request_bytes`; or the
@@ -220,10 +220,10 @@ impl Cluster {
         })
     }
 
-    /// Removes a session that the client ended from the session store.
+    /// Removes a session from the session store, because the client has ended the session.
     ///
     /// # Errors
-    /// The store failed, and the session continues.
+    /// The store failed. The session then continues.
     pub(crate) async fn remove(&self, session: &HttpSession) -> Result<(), Refusal> {
         if let (Some(store), Some(stored)) = (&self.store, &session.stored) {
             let removed = store.remove(stored.lease, session.owner()).await;

@@ -15,14 +15,14 @@ use crate::server::session_store::{SessionStoreError, SessionStoreErrorKind as K
 /// Maximum number of leases that are renewed at the same time.
 const MAX_RENEWALS: usize = 64;
 
-/// Maximum time of a round of renewals. The other sessions are renewed in one of the next rounds.
+/// Maximum time of one round of renewals. Leases that are not renewed in this time are renewed in a later round.
 const RENEWAL_ROUND: Duration = Duration::from_secs(10);
 
-/// Checks in the session store that this endpoint may serve a session. If not, the session is
-/// removed from the table.
+/// Checks with the session store that this endpoint has the lease of a session. If it does not, removes the session from the
+/// table.
 ///
 /// # Errors
-/// The store failed, and the session continues.
+/// The store failed. The session then continues.
 pub(super) async fn renew(
     store: &StoreClient,
     table: &SessionTable,
@@ -47,8 +47,8 @@ pub(super) async fn renew(
 
 impl Leases for StoreClient {
     /// Renews the leases of sessions that are in use although their clients send no requests, so that these sessions do not
-    /// expire in the store. Ends the sessions that another endpoint has claimed. If the lease of one session cannot be renewed,
-    /// continues with the other sessions.
+    /// expire in the store. Ends the sessions that another endpoint has claimed. Continues with the remaining sessions if one
+    /// lease cannot be renewed.
     async fn renew(self: &Arc<Self>, table: &Arc<SessionTable>) {
         self.remove_evicted(table).await;
         let mut due = table.select(|session| self.is_due(session));
@@ -82,8 +82,8 @@ impl Leases for StoreClient {
 }
 
 impl StoreClient {
-    /// Removes the sessions that were ended to make room from the store, so that a client cannot fill the store. A session that
-    /// cannot be removed in time expires in the store.
+    /// Removes sessions from the store that this endpoint has ended to make room for other sessions. Otherwise, a client could
+    /// fill the store. A session that cannot be removed in time expires in the store.
     async fn remove_evicted(self: &Arc<Self>, table: &SessionTable) {
         let mut removals = JoinSet::new();
         let began = Instant::now();
@@ -105,7 +105,7 @@ impl StoreClient {
     }
 }
 
-/// Returns the reason why a lease was not renewed.
+/// Returns the error of the store if a lease could not be renewed.
 fn failure(ended: Result<Result<bool, SessionStoreError>, JoinError>) -> Option<SessionStoreError> {
     ended.ok()?.err()
 }

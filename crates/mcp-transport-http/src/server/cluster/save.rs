@@ -23,15 +23,15 @@ pub(crate) struct PendingSave {
 enum SaveKind {
     /// A new session, which is created in the store.
     Create,
-    /// A message whose purpose is to change the session. It fails if the change cannot be stored.
+    /// The message was sent to change the session. The message fails if the change cannot be stored.
     Change,
-    /// Any other message. Its handler may have had effects, so it succeeds even if the change cannot be stored; the next request
-    /// stores the change.
+    /// Any other message. Its handler may have had effects, so the message succeeds even if the change cannot be stored. The next
+    /// request then stores the change.
     Other,
 }
 
 impl PendingSave {
-    /// Returns the change to store after a session was opened; `None` without a session store.
+    /// Returns the change to store after a session was opened. Returns `None` if there is no session store.
     pub(crate) fn created(session: &Arc<HttpSession>, id: &RequestId) -> Option<Box<Self>> {
         session.stored.as_ref()?;
         Some(Box::new(Self {
@@ -41,7 +41,7 @@ impl PendingSave {
         }))
     }
 
-    /// Returns the change to store after a message; `None` without a session store.
+    /// Returns the change to store after a message. Returns `None` if there is no session store.
     pub(crate) fn after(session: &Arc<HttpSession>, message: &Message<'_>) -> Option<Box<Self>> {
         session.stored.as_ref()?;
         let (name, id) = match message {
@@ -63,7 +63,7 @@ impl PendingSave {
         }))
     }
 
-    /// Returns the change to store after a batch; `None` without a session store.
+    /// Returns the change to store after a batch. Returns `None` if there is no session store.
     pub(crate) fn after_batch(session: &Arc<HttpSession>) -> Option<Box<Self>> {
         session.stored.as_ref()?;
         Some(Box::new(Self {
@@ -76,7 +76,7 @@ impl PendingSave {
     /// Stores the changes of the session.
     ///
     /// # Errors
-    /// The state could not be stored, and the client has to send the message again.
+    /// The state could not be stored. The client must send the message again.
     pub(super) async fn run(
         self,
         store: &StoreClient,

@@ -1,4 +1,4 @@
-//! Calls of the session store, within limits on time and number.
+//! Calls of the session store. Their duration and their number are limited.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -22,20 +22,20 @@ use crate::server::session_store::{
     SessionStoreErrorKind as Kind,
 };
 
-/// Locks for claims, so that concurrent requests claim their session only once.
+/// Number of locks for claims. With the locks, concurrent requests claim a session only once.
 const CLAIM_LOCKS: usize = 64;
 
-/// The number of steps in an idle timeout. The expiry of an idle session is rounded to a step, so most renewals do not change the
-/// expiry.
+/// Number of steps into which the idle timeout is divided. The expiry of an idle session is rounded to a step, so most renewals
+/// do not change the expiry.
 const EXPIRY_STEPS: u32 = 8;
 
-/// Interval at which the lease of a session with an open stream or a running request is renewed.
+/// Interval at which the leases of sessions with an open stream or a running request are renewed.
 const RENEWAL_INTERVAL: Duration = Duration::from_secs(10);
 
-/// The session store of an endpoint.
+/// The session store of an endpoint, with limits on its use.
 pub(crate) struct StoreClient {
     store: Arc<dyn SessionStore>,
-    /// The service, which signs the records.
+    /// The server, which signs the records.
     service: Arc<dyn Service>,
     owner: EndpointId,
     options: Arc<ServerOptions>,
@@ -44,13 +44,13 @@ pub(crate) struct StoreClient {
     claims: [Mutex<()>; CLAIM_LOCKS],
 }
 
-/// With forwarding, how long a confirmed lease is used without another check.
+/// How long a confirmed lease is used without another check, if forwarding is enabled.
 const LEASE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 type Result<T> = std::result::Result<T, SessionStoreError>;
 
 impl StoreClient {
-    /// Creates the client of an endpoint with a session store.
+    /// Creates the store client of an endpoint. Returns `None` if the endpoint has no session store.
     ///
     /// # Errors
     /// The operating system has no random numbers.
@@ -75,13 +75,13 @@ impl StoreClient {
         })))
     }
 
-    /// Creates the store state of a new session.
+    /// Creates the lease and other store data of a new session.
     pub(crate) fn new_session(&self, id: SessionId, event_tag: u64) -> StoredSession {
         let lease = SessionLease::first(id, self.owner);
         StoredSession::new(lease, now(), event_tag, Duration::ZERO)
     }
 
-    /// Creates the store state of a session that this endpoint has claimed.
+    /// Creates the lease and other store data of a session that this endpoint has claimed.
     pub(crate) fn claimed_session(
         &self,
         lease: SessionLease,
@@ -91,7 +91,7 @@ impl StoreClient {
         StoredSession::new(lease, record.created(), record.event_tag(), age)
     }
 
-    /// Waits until no other request claims the session.
+    /// Waits until no other request is claiming the session, and locks out other claims.
     pub(crate) async fn claim_lock(&self, id: &SessionId) -> Result<MutexGuard<'_, ()>> {
         self.lock(&self.claims[usize::from(id.shard_byte()) % CLAIM_LOCKS])
             .await
@@ -104,8 +104,8 @@ impl StoreClient {
             .map_err(|_| timed_out(limit))
     }
 
-    /// Returns a session without claiming it. Does not return a session at the end of its lifetime, or with a record that is not
-    /// [authentic](Self::is_authentic).
+    /// Returns the record of a session without claiming the session. Returns `None` if the session has reached its maximum
+    /// lifetime, or if its record is not [authentic](Self::is_authentic).
     pub(crate) async fn load(
         &self,
         id: SessionId,
@@ -118,7 +118,7 @@ impl StoreClient {
             .filter(|record| self.is_authentic(&id, record)))
     }
 
-    /// Claims a session. Does not return a session with a record that is not [authentic](Self::is_authentic).
+    /// Claims a session. Returns `None` if its record is not [authentic](Self::is_authentic).
     pub(crate) async fn claim(
         &self,
         id: SessionId,
@@ -129,8 +129,8 @@ impl StoreClient {
         Ok(claimed.filter(|(_, record)| self.is_authentic(&id, record)))
     }
 
-    /// Returns whether a process of this server has written the record, as far as this endpoint can know. Without a shared key,
-    /// accepts any record.
+    /// Returns whether a process of this server has written the record. If there is no shared key, this endpoint cannot know it,
+    /// and the result is `true`.
     fn is_authentic(&self, id: &SessionId, record: &SessionRecord) -> bool {
         let is_authentic = !self.service.has_shared_key() || self.has_signed(id, record);
         if !is_authentic && let Some(omitted) = self.log.admit(std::time::Instant::now()) {
@@ -197,16 +197,16 @@ impl StoreClient {
         Ok(())
     }
 
-    /// Returns whether the lease of a session was confirmed so recently that it is not checked again. Without forwarding,
-    /// other endpoints claim the session at any time.
+    /// Returns whether the lease of a session was confirmed so recently that it is not checked again. Returns `false` if
+    /// forwarding is disabled, because other endpoints can then claim the session at any time.
     pub(crate) fn is_fresh(&self, session: &HttpSession, stored: &StoredSession) -> bool {
         self.options.stored.address.is_some()
             && stored.unconfirmed() < LEASE_CHECK_INTERVAL
             && !is_changed(session, stored)
     }
 
-    /// Returns the address of the endpoint that serves a session, if that is another endpoint. Ignores an address that no
-    /// endpoint of the server has signed, because requests with their tokens would be sent to this address.
+    /// Returns the address of the endpoint that serves a session, if it is another endpoint. Ignores an address without a valid
+    /// signature of this server, because requests would be sent to this address with their tokens.
     pub(crate) fn other_address(&self, id: &SessionId, record: &SessionRecord) -> Option<Uri> {
         let own = self.options.stored.address.as_ref()?;
         let address = record.address()?;
@@ -225,13 +225,14 @@ impl StoreClient {
         Some(other)
     }
 
-    /// Returns whether a record has another address than this endpoint. A session that was opened without forwarding has no
-    /// address.
+    /// Returns whether a record contains the address of another endpoint. The record has no address if the session was opened
+    /// without forwarding.
     pub(crate) fn has_other_address(&self, record: &SessionRecord) -> bool {
         self.own_address().as_deref() != record.address()
     }
 
-    /// Returns whether the lease of a session was not confirmed recently, and the session is in use or has unsaved changes.
+    /// Returns whether the lease of a session must be renewed: it was not confirmed recently, and the session is in use or has
+    /// unsaved changes.
     pub(crate) fn is_due(&self, session: &HttpSession) -> bool {
         let Some(stored) = &session.stored else {
             return false;
@@ -267,13 +268,13 @@ impl StoreClient {
         Timestamp::from_millis(expires).min(stored.created.after(options.timeouts.session_lifetime))
     }
 
-    /// Returns the address at which other endpoints reach this endpoint.
+    /// Returns the address at which other endpoints reach this endpoint, if forwarding is enabled.
     fn own_address(&self) -> Option<String> {
         let own = self.options.stored.address.as_ref();
         own.map(ToString::to_string)
     }
 
-    /// Returns the record of a session; `None` if the session has ended.
+    /// Returns the record of a session. Returns `None` if the session has ended.
     fn record(&self, session: &HttpSession, stored: &StoredSession) -> Option<SessionRecord> {
         let state = session.inbound.session().state()?;
         session.streams.closed().is_none().then(|| {
@@ -291,7 +292,7 @@ impl StoreClient {
         })
     }
 
-    /// Calls the store for a client.
+    /// Makes a call to the store for a client, within the limits on time and number.
     async fn call<'a, T>(
         &'a self,
         client: Option<&KnownOwner>,
@@ -322,7 +323,7 @@ fn timed_out(limit: Duration) -> SessionStoreError {
     SessionStoreError::new(Kind::Unavailable, message)
 }
 
-/// Returns whether the state of a session has changed since it was stored.
+/// Returns whether the state of a session has changed since it was last stored.
 pub(crate) fn is_changed(session: &HttpSession, stored: &StoredSession) -> bool {
     session.inbound.session().changes() != stored.saved.load(Ordering::Acquire)
 }
@@ -337,7 +338,7 @@ fn now() -> Timestamp {
     Timestamp::default().after(since.unwrap_or_default())
 }
 
-/// Returns the response to a request whose session cannot be loaded or stored.
+/// Returns the error response for a request whose session cannot be loaded or stored.
 pub(super) fn unavailable(error: &SessionStoreError) -> Refusal {
     tracing::error!(%error, "the session store failed");
     Refusal::busy("the session cannot be loaded or stored; retry later")

@@ -1,5 +1,5 @@
-//! The stored events of one session: a queue for each stream, and one queue with the arrival order
-//! of all of them. The log has neither a clock nor a lock; the store has both.
+//! The stored events of one session. There is a queue for each stream, and one queue with the arrival order of all events. The
+//! log has no clock and no lock: both are in the store.
 
 use std::collections::VecDeque;
 use std::collections::hash_map::{Entry, HashMap};
@@ -11,42 +11,42 @@ use tokio::time::Instant;
 use super::Replay;
 use crate::server::session_id::SessionId;
 
-/// The memory an event takes in addition to its bytes: entries in two queues, which may be half
-/// empty, and the header of its buffer.
+/// Memory of an event in addition to its data, in bytes: entries in two queues, which may be half empty, and the header of its
+/// buffer.
 pub(super) const EVENT_COST: usize = 2 * (size_of::<Event>() + size_of::<Arrival>()) + 64;
-/// The memory a stream takes, with or without events: an entry in a table that may be half empty,
-/// and the smallest queue.
+/// Memory of a stream, with or without events, in bytes: an entry in a table that may be half empty, and the smallest queue.
 pub(super) const STREAM_COST: usize = 2 * size_of::<(u32, StreamLog)>() + 4 * size_of::<Event>();
-/// The memory a session takes once it has had an event.
+/// Memory of a session that has had at least one event, in bytes.
 pub(super) const SESSION_COST: usize = 2 * size_of::<(SessionId, SessionLog)>();
 
-/// The number of stale entries that the arrival queue may have.
+/// Number of stale entries that the arrival queue may always have.
 const MAX_STALE: usize = 32;
-/// The capacity up to which a queue or table is not shrunk.
+/// A queue or table with at most this capacity is not shrunk.
 const MIN_SHRUNK: usize = 64;
 
 /// The events of one session.
 #[derive(Debug, Default)]
 pub(super) struct SessionLog {
     streams: HashMap<u32, StreamLog>,
-    /// The number of streams without events. They are kept as records of the dropped events.
+    /// The number of streams that have no events any more. Their entries record which events were dropped.
     empty_streams: usize,
-    /// Every event in the order of arrival. Entries of removed streams are stale and stay until they outnumber the other entries.
+    /// One entry for each event, in the order of arrival. An entry whose event was removed is stale. Stale entries are removed
+    /// when they outnumber the other entries.
     arrivals: VecDeque<Arrival>,
     /// The number of stored events.
     events: usize,
-    /// The memory that events and streams take.
+    /// The memory of the stored events and streams, in bytes.
     bytes: usize,
-    /// The arrival number of the next event.
+    /// The arrival number that the next event gets.
     next_arrival: u64,
-    /// Streams up to this number may have lost events, even if the log has no record of them.
+    /// Streams with at most this number may have lost events even if the log has no entry for them.
     forgotten_up_to: Option<u32>,
 }
 
 /// The events of one stream.
 #[derive(Debug)]
 struct StreamLog {
-    /// The sequence number up to which events were dropped. The first stored event follows it.
+    /// The sequence number of the last dropped event. The first stored event has the next number.
     dropped_up_to: u64,
     events: VecDeque<Event>,
     /// The time at which the last event arrived.
@@ -59,7 +59,7 @@ struct Event {
     data: Bytes,
 }
 
-/// The arrival of an event.
+/// The position of an event in the order of arrival.
 #[derive(Debug)]
 struct Arrival {
     arrival: u64,
@@ -68,12 +68,12 @@ struct Arrival {
 }
 
 impl SessionLog {
-    /// Returns whether nothing is stored or remembered.
+    /// Returns whether the log has no events, and no record of dropped events.
     pub(super) fn is_empty(&self) -> bool {
         self.streams.is_empty() && self.forgotten_up_to.is_none()
     }
 
-    /// Returns the memory that the session takes.
+    /// Returns the memory of the session, in bytes.
     pub(super) fn footprint(&self) -> usize {
         if self.is_empty() {
             0
@@ -109,7 +109,7 @@ impl SessionLog {
         self.bytes += cost;
     }
 
-    /// Records that the events of a stream up to this sequence number are not stored.
+    /// Records that the events of a stream up to `sequence` are not stored, and drops the stored events of the stream.
     pub(super) fn skip(&mut self, stream: u32, sequence: u64, now: Instant) {
         let kept = self.stream(stream, sequence, now);
         let (events, bytes) = kept.cost();
@@ -120,8 +120,8 @@ impl SessionLog {
         self.subtract(events, bytes);
     }
 
-    /// Drops the oldest event, or the records of streams without events if they take most of the memory. Returns `false` if there
-    /// was nothing to drop.
+    /// Drops the oldest event. If the entries of streams without events use most of the memory, drops these entries instead.
+    /// Returns `false` if there was nothing to drop.
     pub(super) fn evict(&mut self) -> bool {
         if self.empty_streams * STREAM_COST > self.bytes / 2 {
             self.forget_empty(|_| true);
@@ -135,7 +135,7 @@ impl SessionLog {
         false
     }
 
-    /// Drops all events and records that are older than `retention`.
+    /// Drops all events, and all records of dropped events, that are older than `retention`.
     pub(super) fn expire(&mut self, now: Instant, retention: Duration) {
         let is_over = |at: Instant| now.saturating_duration_since(at) >= retention;
         while self
@@ -152,7 +152,7 @@ impl SessionLog {
         }
     }
 
-    /// Removes a stream and everything recorded about it.
+    /// Removes a stream, its events and its record of dropped events.
     pub(super) fn forget(&mut self, stream: u32) {
         let Some(kept) = self.streams.remove(&stream) else {
             return;
@@ -189,7 +189,7 @@ impl SessionLog {
         Replay::Events(part.cloned().collect())
     }
 
-    /// Returns the stream. If it does not exist, creates a stream that begins with the event `sequence`.
+    /// Returns the entry of the stream. If there is no entry, creates one for a stream whose first event is `sequence`.
     fn stream(&mut self, stream: u32, sequence: u64, now: Instant) -> &mut StreamLog {
         match self.streams.entry(stream) {
             Entry::Occupied(entry) => entry.into_mut(),
@@ -205,7 +205,7 @@ impl SessionLog {
         }
     }
 
-    /// Drops the event with this arrival. Returns `false` if the entry is stale.
+    /// Drops the event to which an arrival entry belongs. Returns `false` if the entry is stale.
     fn drop_event(&mut self, arrival: &Arrival) -> bool {
         let Some(kept) = self.streams.get_mut(&arrival.stream) else {
             return false;
@@ -223,7 +223,8 @@ impl SessionLog {
         true
     }
 
-    /// Removes the records of streams without events. Keeps only the highest number of these streams.
+    /// Removes the entries of streams without events for which `is_over` returns `true`. Only the highest number of these streams
+    /// is kept.
     fn forget_empty(&mut self, is_over: impl Fn(&StreamLog) -> bool) {
         let (before, forgotten_up_to) = (self.streams.len(), &mut self.forgotten_up_to);
         self.streams.retain(|number, kept| {
@@ -239,7 +240,7 @@ impl SessionLog {
         self.shrink();
     }
 
-    /// Subtracts removed events, and removes stale entries once they outnumber the other entries.
+    /// Subtracts removed events from the totals. Removes stale entries if they outnumber the other entries.
     fn subtract(&mut self, events: usize, bytes: usize) {
         self.events -= events;
         self.bytes -= bytes;
@@ -254,7 +255,7 @@ impl SessionLog {
         }
     }
 
-    /// Shrinks the table once three quarters of it are empty.
+    /// Shrinks the table of streams if at least three quarters of it are empty.
     fn shrink(&mut self) {
         let places = self.streams.capacity();
         if places > MIN_SHRUNK && self.streams.len() < places / 4 {
@@ -264,21 +265,21 @@ impl SessionLog {
 }
 
 impl StreamLog {
-    /// Returns the sequence number of the last event.
+    /// Returns the sequence number of the last event of the stream.
     fn last(&self) -> u64 {
         let kept = u64::try_from(self.events.len()).unwrap_or(u64::MAX);
         self.dropped_up_to.saturating_add(kept)
     }
 
-    /// Returns the number of events, and the memory they take.
+    /// Returns the number of stored events of the stream, and their memory in bytes.
     fn cost(&self) -> (usize, usize) {
         let bytes: usize = self.events.iter().map(|event| event.data.len()).sum();
         (self.events.len(), bytes + self.events.len() * EVENT_COST)
     }
 }
 
-/// Returns the replay of an unknown stream: the log has no events of the stream, so the events that a client has received were
-/// dropped.
+/// Returns the replay of a stream that the log does not know. If the client has received events of this stream, they and all
+/// later events were dropped.
 pub(super) fn unknown(after: u64) -> Replay {
     if after == 0 {
         Replay::Events(Vec::new())
@@ -287,7 +288,7 @@ pub(super) fn unknown(after: u64) -> Replay {
     }
 }
 
-/// Removes the first element, and shrinks the queue once three quarters of it are empty.
+/// Removes and returns the first element. Shrinks the queue if at least three quarters of it are empty.
 fn pop<T>(queue: &mut VecDeque<T>) -> Option<T> {
     let first = queue.pop_front();
     if queue.capacity() > MIN_SHRUNK && queue.len() < queue.capacity() / 4 {
@@ -300,7 +301,7 @@ fn pop<T>(queue: &mut VecDeque<T>) -> Option<T> {
 mod tests {
     use super::*;
 
-    /// Appends empty events.
+    /// Appends events without data, with these sequence numbers.
     fn append(
         log: &mut SessionLog,
         stream: u32,
@@ -337,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_released() {
+    fn the_memory_of_removed_events_is_released() {
         let (mut log, now) = (SessionLog::default(), Instant::now());
         append(&mut log, 1, 1..=10_000, now);
         (2..10_000).for_each(|stream| append(&mut log, stream, 1..=1, now));

@@ -16,19 +16,20 @@ use super::{Durability, EventStore, EventStoreError, Replay, StreamKey};
 use crate::server::session_id::SessionId;
 use crate::sync::lock;
 
-/// The number of shards of the session table. Each has its own lock.
+/// Number of shards of the session table. Each shard has its own lock.
 const SHARDS: usize = 16;
 
 type Shard = HashMap<SessionId, SessionLog>;
 
 /// An event store in the memory of this process.
 ///
-/// When a session or the whole store exceeds its limit, the session that appends an event loses its own oldest events, never
-/// events of another session. The store records which events it has dropped, so that it never returns an incomplete replay.
-/// Records of streams without events are merged into one when they take too much memory or are older than the retention.
+/// If appending an event exceeds the limit of the session or of the whole store, the session loses its own oldest events. It
+/// never loses events because of another session. The store records which events it has dropped, so that it never returns an
+/// incomplete replay. It merges the records of streams without events when they use too much memory or are older than the
+/// retention.
 pub struct MemoryEventStore {
     shards: [Mutex<Shard>; SHARDS],
-    /// The memory that all sessions take.
+    /// The memory of all sessions together, in bytes.
     pub(super) total: AtomicUsize,
     session_bytes: usize,
     total_bytes: usize,
@@ -47,15 +48,15 @@ impl MemoryEventStore {
         }
     }
 
-    /// Sets the maximum memory of one session, including the records of the store. Default 10 MiB.
+    /// Sets the maximum memory of one session, in bytes, including the records of dropped events. Default 10 MiB.
     #[must_use]
     pub fn with_max_session_bytes(mut self, bytes: usize) -> Self {
         self.session_bytes = bytes;
         self
     }
 
-    /// Sets the maximum memory of all sessions. Default 64 MiB. If a session has lost all its events, the record of the loss
-    /// takes a few hundred bytes in addition.
+    /// Sets the maximum memory of all sessions. Default 64 MiB. The record of a session that has lost all its events needs a few
+    /// hundred bytes in addition to this limit.
     #[must_use]
     pub fn with_max_total_bytes(mut self, bytes: usize) -> Self {
         self.total_bytes = bytes;
@@ -73,7 +74,8 @@ impl MemoryEventStore {
         lock(&self.shards[usize::from(session.shard_byte()) % SHARDS])
     }
 
-    /// Updates the total after a session that took `before` bytes has changed.
+    /// Updates the total memory after a session has changed. `before` is the memory of the session before the change. Returns the
+    /// new total.
     fn count(&self, before: usize, log: &SessionLog) -> usize {
         let after = log.footprint();
         if after < before {

@@ -1,4 +1,4 @@
-//! Stores events for clients that resume a stream after a broken connection.
+//! Event stores. They keep events for clients that resume a stream after their connection was interrupted.
 //!
 //! Specification:
 //! [resumability](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery).
@@ -22,8 +22,8 @@ pub use memory::MemoryEventStore;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct StreamKey {
-    /// The session. For a session from a session store, this id depends only on the session and the lease, so it is different
-    /// under each lease.
+    /// The session. If the endpoint has a session store, this is not the real session id but an id that is derived from the
+    /// session and the lease. It is different under each lease.
     pub session: SessionId,
     /// The number of the stream within the session. A session never uses a number twice.
     pub stream: u32,
@@ -36,31 +36,29 @@ impl StreamKey {
     }
 }
 
-/// A store of the events of streams, from which a client receives the events that it missed while its connection was
-/// broken.
+/// A store of the events of streams. A client receives from it the events that it missed while its connection was interrupted.
 ///
 /// The events of a stream are numbered from 1 without gaps, and appended in that order. An event is ignored if the stream already
-/// has an event with the same or a later number. The methods
-/// must not block: they are called while a connection is polled, some of them under a lock of the
-/// stream.
+/// has an event with the same or a later number. The methods must not block. They are called while a connection is polled, and
+/// some of them while the stream is locked.
 pub trait EventStore: fmt::Debug + Send + Sync + 'static {
-    /// Stores one event. A later [`replay`](Self::replay) returns the event, even before the event
-    /// is durable.
+    /// Stores one event. From now on, [`replay`](Self::replay) returns the event, even if it is not durable yet.
     ///
-    /// `event` may be a part of a larger buffer, which stays in memory as long as `event`.
+    /// `event` may be a slice of a larger buffer. The buffer stays in memory as long as `event` exists.
     fn append(&self, key: StreamKey, sequence: u64, event: Bytes) -> Durability;
 
-    /// Stores the last event of a stream whose endpoint has ended. A store that [several endpoints share](Self::is_shared) should
-    /// ignore events that are appended to the stream afterwards. It should fail if an event with this number is already stored.
-    /// The stream then has one response, even if its endpoint was only interrupted. An event that was not stored when the future
-    /// fails must not be stored later. Default: as [`append`](Self::append).
+    /// Stores the last event of a stream, because the endpoint that runs the call has ended. If
+    /// [several endpoints share](Self::is_shared) the store, it should ignore events that are appended to the stream afterwards,
+    /// and it should fail if an event with this number is already stored. The stream then has only one response, even if that
+    /// endpoint was only interrupted. If the future fails, the event must not be stored later. Default: the same as
+    /// [`append`](Self::append).
     fn append_last(&self, key: StreamKey, sequence: u64, event: Bytes) -> Durability {
         self.append(key, sequence, event)
     }
 
-    /// Returns the events of a stream after sequence number `after`, oldest first, up to a total size of `bytes`. If the stream
-    /// has further events, at least one is returned. An `after` of 0 is before the first event. The endpoint requests further
-    /// events when the client has received these.
+    /// Returns the events of a stream after sequence number `after`, oldest first, up to a total size of `bytes`. If there are
+    /// such events, at least one event is returned, even if it is larger than `bytes`. If `after` is 0, begins with the first
+    /// event. When the client has received the returned events, the endpoint requests the next events.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -74,8 +72,8 @@ pub trait EventStore: fmt::Debug + Send + Sync + 'static {
         bytes: usize,
     ) -> BoxFuture<'_, Result<Replay, EventStoreError>>;
 
-    /// Returns whether events outlive the process and reach every endpoint that uses this store. If so, a session that continues
-    /// at another endpoint keeps the events of its streams. Default: `false`.
+    /// Returns whether events outlive the process and reach every endpoint that uses this store. If so, the events of a session
+    /// are still available after the session has moved to another endpoint. Default: `false`.
     fn is_shared(&self) -> bool {
         false
     }
@@ -83,24 +81,24 @@ pub trait EventStore: fmt::Debug + Send + Sync + 'static {
     /// Removes a stream that has ended and will not be resumed.
     fn forget_stream(&self, key: StreamKey);
 
-    /// Removes a session that has ended. Removes its standalone stream, whose number is 0. May keep its other streams until they
-    /// expire.
+    /// Removes a session that has ended. Must remove its standalone stream, whose number is 0. May keep its other streams until
+    /// they expire.
     fn forget_session(&self, session: SessionId);
 
     /// Removes expired events. Called every few seconds with the current time.
     fn expire(&self, now: Instant);
 }
 
-/// The time at which an appended event is durable.
+/// When an appended event is durable.
 #[non_exhaustive]
 pub enum Durability {
-    /// The event is stored; there is nothing to wait for.
+    /// The event is durable now.
     Immediate,
-    /// The event is being written. The future completes when it is durable, or fails if it cannot
-    /// be stored. Dropping the future does not stop the write.
+    /// The event is being written. The future completes when the event is durable, and fails if the event cannot be stored.
+    /// Dropping the future does not stop the write.
     ///
-    /// The event is sent when the future has completed. An event that cannot be stored is also sent, but cannot be replayed. The
-    /// head of a response is sent with the first event of the call. If this event is not sent within
+    /// The event is sent to the client when the future has completed or failed. If it failed, the event cannot be replayed. The
+    /// first event of a call is sent together with the head of the response. If this event is not sent within
     /// [`StreamOptions::keep_alive_interval`](crate::StreamOptions::keep_alive_interval), the head is sent with a comment.
     Pending(BoxFuture<'static, Result<(), EventStoreError>>),
 }
@@ -118,15 +116,16 @@ impl fmt::Debug for Durability {
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Replay {
-    /// The next events that the client missed, oldest first and without gaps; empty if it has missed none.
+    /// The next events that the client missed, oldest first and without gaps. Empty if the client missed no events.
     Events(Vec<Bytes>),
-    /// The next events of a stream that ends with the last of them ([`EventStore::append_last`]), whatever their number is.
+    /// The last events of a stream that [`EventStore::append_last`] has ended. No event follows after them, even if there are
+    /// fewer events than the endpoint expects.
     Ended(Vec<Bytes>),
-    /// Some of the missed events were dropped.
+    /// At least one of the missed events was dropped.
     Gone,
 }
 
-/// Writes the number of events, but not their contents.
+/// Formats the number of events, but not their contents.
 impl fmt::Debug for Replay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -137,7 +136,7 @@ impl fmt::Debug for Replay {
     }
 }
 
-/// The reason why events cannot be stored or read.
+/// The error of an event store that cannot store or read events.
 #[derive(Debug)]
 pub struct EventStoreError {
     message: String,

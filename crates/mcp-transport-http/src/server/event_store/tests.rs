@@ -1,4 +1,4 @@
-//! Tests of the store in memory: the events that it keeps, the order in which it evicts events, and its reports.
+//! Tests of the store in memory: which events it keeps, in which order it drops events, and what it reports.
 
 mod model;
 
@@ -15,10 +15,10 @@ use super::memory::MemoryEventStore;
 use super::*;
 use crate::server::session_id::SessionId;
 
-/// The size of the events in these tests.
+/// The size of each event in these tests, in bytes.
 const DATA: usize = 100;
 
-/// Returns the memory of a session with these numbers of streams and events.
+/// Returns the expected memory of a session with this number of streams and events.
 fn cost(streams: usize, events: usize) -> usize {
     SESSION_COST + streams * STREAM_COST + events * (EVENT_COST + DATA)
 }
@@ -35,7 +35,7 @@ fn key(session_number: u8, stream: u32) -> StreamKey {
     }
 }
 
-/// An event that contains its position.
+/// Returns an event whose data contains the stream and the sequence number.
 fn event(key: StreamKey, sequence: u64) -> Bytes {
     let session = key.session.shard_byte();
     Bytes::from(format!(
@@ -72,7 +72,7 @@ async fn the_store_fulfils_the_contract_of_its_trait() {
 }
 
 #[tokio::test]
-async fn a_stream_is_replayed_alone_and_in_order() {
+async fn a_replay_contains_only_the_events_of_its_stream_in_order() {
     let store = MemoryEventStore::new();
     let (one, two, other) = (key(1, 1), key(1, 2), key(17, 1));
     for sequence in 1..=5 {
@@ -122,7 +122,7 @@ async fn the_oldest_events_of_the_session_are_evicted_first() {
 }
 
 #[tokio::test]
-async fn a_client_with_all_events_misses_nothing_when_they_are_evicted() {
+async fn a_client_that_has_received_the_evicted_events_misses_nothing() {
     let store = MemoryEventStore::new().with_max_session_bytes(cost(2, 1));
     let (one, two) = (key(1, 1), key(1, 2));
     append(&store, one, 1..=3);
@@ -132,7 +132,7 @@ async fn a_client_with_all_events_misses_nothing_when_they_are_evicted() {
 }
 
 #[tokio::test]
-async fn a_full_store_takes_nothing_from_other_sessions() {
+async fn a_full_store_does_not_evict_events_of_other_sessions() {
     let store = MemoryEventStore::new().with_max_total_bytes(cost(1, 3) + cost(1, 1));
     let (one, two) = (key(1, 1), key(2, 1));
     append(&store, one, 1..=3);
@@ -190,7 +190,7 @@ async fn events_expire_after_the_retention() {
 }
 
 #[tokio::test]
-async fn a_forgotten_stream_leaves_nothing() {
+async fn a_forgotten_stream_leaves_no_events_and_no_records() {
     let store = MemoryEventStore::new();
     for stream in 1..=3 {
         append(&store, key(1, stream), 1..=4);
@@ -213,7 +213,7 @@ async fn a_forgotten_stream_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn the_age_of_a_reused_stream_is_the_age_of_its_events() {
+async fn new_events_of_a_forgotten_stream_are_evicted_after_older_events() {
     let store = MemoryEventStore::new().with_max_session_bytes(cost(2, 4));
     let (one, two) = (key(1, 1), key(1, 2));
     append(&store, one, 1..=2);

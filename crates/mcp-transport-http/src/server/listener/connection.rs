@@ -1,4 +1,4 @@
-//! One connection with HTTP/1.1 or HTTP/2: the endpoint at its path, with or without middleware.
+//! One connection with HTTP/1.1 or HTTP/2. It serves the endpoint at its path, with or without middleware.
 
 use std::convert::Infallible;
 use std::error::Error as StdError;
@@ -28,8 +28,8 @@ use crate::server::response::refusal::Refusal;
 
 /// Serves one connection to its end, and releases its permits.
 ///
-/// A process holds many of these futures, so they are kept small: values that are needed only for the setup are dropped before
-/// the connection is served. Values are not moved into an inner future, because it would keep a second copy.
+/// A process has many of these futures, so they must be small. Values that are needed only for the setup are dropped before the
+/// connection is served. Values are not moved into an inner future, because the outer future would keep a second copy.
 pub(crate) async fn serve(
     stream: TcpStream,
     mut route: ConnectionService<impl Dispatch>,
@@ -146,7 +146,7 @@ impl McpRoute {
     }
 }
 
-/// Serves the requests of a connection.
+/// A value that serves the requests of a connection.
 pub(crate) trait Dispatch: Clone + Send + 'static {
     /// The response body.
     type Body: http_body::Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
@@ -169,7 +169,7 @@ impl Dispatch for McpRoute {
     }
 }
 
-/// A route behind middleware.
+/// A route that is wrapped in middleware.
 #[derive(Debug, Clone)]
 pub(crate) struct LayeredRoute<S>(pub(crate) S);
 
@@ -205,7 +205,7 @@ where
 pub(crate) struct ConnectionService<R> {
     pub(crate) route: R,
     pub(crate) peer: SocketAddr,
-    /// The timer of an HTTP/1.1 connection, which has one request at a time.
+    /// The timer of an HTTP/1.1 connection, which serves one request at a time. `None` for HTTP/2.
     pub(crate) timer: Option<Arc<ConnectionTimer>>,
 }
 
@@ -222,7 +222,7 @@ impl<R: Dispatch> hyper::service::Service<Request<Incoming>> for ConnectionServi
     }
 }
 
-/// A response in progress. The head timer is stopped.
+/// The future of a response. While it exists, the timer for the next request head is stopped.
 pub(crate) struct GuardedResponse<F> {
     future: F,
     guard: Option<RequestGuard>,
@@ -241,11 +241,11 @@ where
     }
 }
 
-/// Stops the head timer of a connection while a request is served.
+/// A guard that stops the timer for the next request head while a request is served.
 pub(crate) struct RequestGuard(Arc<ConnectionTimer>);
 
 impl RequestGuard {
-    /// Stops the timer. Dropping the guard starts it again, for the next request.
+    /// Stops the timer. Dropping the guard starts the timer again.
     pub(crate) fn new(timer: &Arc<ConnectionTimer>) -> Self {
         timer.stop_head_timer();
         Self(Arc::clone(timer))
@@ -258,7 +258,7 @@ impl Drop for RequestGuard {
     }
 }
 
-/// A response body with the guard of its request. hyper drops the body once all of it was written.
+/// A response body that keeps the guard of its request. hyper drops the body after it has written all of it.
 pub(crate) struct GuardedBody<B> {
     body: B,
     _guard: Option<RequestGuard>,

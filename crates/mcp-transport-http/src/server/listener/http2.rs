@@ -1,4 +1,4 @@
-//! HTTP/2 connections with prior knowledge (h2c), which proxies use.
+//! HTTP/2 connections with prior knowledge (h2c), which proxies use between themselves and servers.
 
 use std::convert::Infallible;
 use std::io;
@@ -21,22 +21,22 @@ use crate::server::listener::timers::{ConnectionTimer, TimerGuard};
 use crate::server::listener::write_timeout::{Io, WriteTimeout};
 use crate::server::response::refusal::Refusal;
 
-/// The connection preface. No HTTP/1.1 request begins like this. The whole preface is awaited here,
-/// under the head timeout, because hyper has no timeout for the second half.
+/// The connection preface. An HTTP/1.1 request never begins with this text. This module waits for the whole preface, with the
+/// timeout for a request head, because hyper has no timeout for the second half.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/// The first pause before the next look at an incomplete preface. The pause doubles each time, so that a client that sends only a
-/// part of the preface costs nearly nothing.
+/// The first pause before an incomplete preface is checked again. The pause doubles each time, so that a client that sends only a
+/// part of the preface causes nearly no work.
 const PAUSE: Duration = Duration::from_millis(5);
-/// The maximum number of headers, as for HTTP/1.1. With header compression, each header costs the client one byte and the server
-/// about 100 bytes.
+/// Maximum number of headers, the same as for HTTP/1.1. Because of header compression, a header can cost the client one byte and
+/// the server about 100 bytes.
 const MAX_HEADERS: usize = 100;
-/// The maximum size of a head in bytes, as HTTP/2 counts it.
+/// Maximum size of a request head in bytes, counted as HTTP/2 defines it.
 const MAX_HEAD: u32 = 16 << 10;
-/// The number of bytes that are buffered for a stream whose client does not read.
+/// Number of bytes that are buffered for a stream whose client does not read.
 const STREAM_BUFFER: usize = 64 << 10;
 
-/// Returns whether the connection begins with the preface. Peeks at the bytes without reading them. Bytes that were read would
-/// have to be put back, and hyper's buffer would grow.
+/// Returns whether the connection begins with the preface. Peeks at the bytes without consuming them. Consumed bytes would have
+/// to be put back, and hyper's buffer would grow.
 pub(super) async fn is_http2(stream: &TcpStream) -> io::Result<bool> {
     let mut start = [0; PREFACE.len()];
     let mut pause = PAUSE;
@@ -107,9 +107,9 @@ impl<R: Dispatch> hyper::service::Service<Request<Incoming>> for Http2Service<R>
     }
 }
 
-/// A response in progress.
+/// The future of a response on an HTTP/2 stream.
 pub(crate) struct StreamResponse<F> {
-    /// The permit; `None` if the request is refused.
+    /// The future of the endpoint's response. `None` if the request is refused.
     future: Option<F>,
     open: Option<OpenStream>,
 }

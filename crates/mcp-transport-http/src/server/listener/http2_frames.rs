@@ -3,18 +3,20 @@
 //!
 //! Specification: [RFC 9113, section 10.5](https://www.rfc-editor.org/rfc/rfc9113#section-10.5).
 
-/// Number of control frames that a client may send in each period. Each request and each received DATA frame adds to this number.
+/// Number of control frames that a client may send in each period. Each request and each DATA frame sent to the client adds to
+/// this number.
 const BURST: usize = 1_000;
-/// The length of a period, in ticks of at most 200 ms.
+/// Length of a period, in ticks. A tick is at most 200 ms.
 const PERIOD: u64 = 50;
-/// The additional control frames that a client may send for each DATA frame that it receives. Even after a small frame, a client
-/// updates the windows of the stream and of the connection.
+/// Number of control frames that each DATA frame adds. After a DATA frame, even a small one, a client may update the windows of
+/// the stream and of the connection.
 const PER_DATA_FRAME: usize = 2;
-/// A client may send one more control frame for this number of bytes in a DATA frame, because it may update its windows in smaller steps.
+/// Number of bytes in a DATA frame for which one more control frame is added, because a client may update its windows in smaller
+/// steps.
 const BYTES_PER_FRAME: usize = 1 << 10;
-/// The additional control frames that a client may send for each request.
+/// Number of control frames that each request adds.
 const PER_REQUEST: usize = 4;
-/// Maximum number of control frames that a client can accumulate.
+/// Maximum number of control frames that a client may have left.
 const MAX_LEFT: usize = 1 << 20;
 
 /// The length of the connection preface, which is not a frame.
@@ -24,7 +26,7 @@ const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
 const CONTINUATION: u8 = 9;
 
-/// The control frames that the client of a connection may still send.
+/// Counts how many control frames the client of a connection may still send.
 pub(super) struct ControlFrames {
     received: FrameHeaders,
     sent: FrameHeaders,
@@ -43,7 +45,7 @@ impl ControlFrames {
         }
     }
 
-    /// Counts the DATA frames in `bytes`, which were sent to the client.
+    /// Adds the control frames that the client may send for the DATA frames in `bytes`. `bytes` were sent to the client.
     pub(super) fn sent(&mut self, mut bytes: &[u8]) {
         while let Some((kind, length)) = self.sent.next(&mut bytes) {
             if kind == DATA && length > 0 {
@@ -56,7 +58,8 @@ impl ControlFrames {
         self.left = self.left.saturating_add(frames).min(MAX_LEFT);
     }
 
-    /// Counts the control frames in `bytes`, which the client sent. Returns whether the client has sent too many.
+    /// Subtracts the control frames in `bytes`, which the client has sent. Returns whether the client has sent too many control
+    /// frames.
     pub(super) fn received(&mut self, mut bytes: &[u8], now: u64) -> bool {
         if now >= self.until {
             self.until = now.saturating_add(PERIOD);
@@ -76,17 +79,17 @@ impl ControlFrames {
     }
 }
 
-/// A parser that finds the headers of frames in one direction of a connection.
+/// A parser for the frame headers in one direction of a connection.
 struct FrameHeaders {
-    /// The header of a frame. The first three bytes are its length, the fourth is its type.
+    /// The header of a frame. The first three bytes are the length of the frame, and the fourth byte is its type.
     head: [u8; 9],
     head_len: usize,
-    /// The number of bytes before the next frame.
+    /// Number of bytes that are skipped before the next frame begins.
     skipped: usize,
 }
 
 impl FrameHeaders {
-    /// Expects the first frame after this number of bytes.
+    /// Creates a parser that expects the first frame after `skipped` bytes.
     fn after(skipped: usize) -> Self {
         Self {
             head: [0; 9],
@@ -95,8 +98,8 @@ impl FrameHeaders {
         }
     }
 
-    /// Returns the type and the length of the next frame that begins in `bytes`, and removes its header and all bytes before the
-    /// header.
+    /// Returns the type and the length of the next frame whose header ends in `bytes`. Removes this header, and all bytes before
+    /// it, from `bytes`.
     fn next(&mut self, bytes: &mut &[u8]) -> Option<(u8, usize)> {
         let skipped = self.skipped.min(bytes.len());
         self.skipped -= skipped;
@@ -126,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn control_frames_are_counted_in_pieces_of_any_length() {
+    fn control_frames_are_counted_in_chunks_of_any_length() {
         for piece in [1, 5, 9, 17, 1_000] {
             let mut frames = ControlFrames::new(0);
             let mut sent = vec![0; PREFACE];
@@ -162,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn more_control_frames_are_allowed_with_time_requests_and_sent_data() {
+    fn time_requests_and_sent_data_allow_more_control_frames() {
         let mut frames = ControlFrames::new(0);
         let ping = |frames: &mut ControlFrames, count: usize, now| {
             (0..count).any(|_| frames.received(&frame(0xFA, 0), now))

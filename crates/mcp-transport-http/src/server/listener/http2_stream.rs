@@ -1,8 +1,7 @@
-//! Streams of HTTP/2 connections: their responses are sent in chunks, and a stream whose client does
-//! not take a chunk in time is reset.
+//! Streams of HTTP/2 connections. Responses are sent in chunks. If a client does not take a chunk in time, the stream is reset.
 //!
-//! The write timeout of the connection does not detect such a client: with flow control it can keep
-//! single streams from sending anything while the connection works.
+//! The write timeout of the connection does not detect such a client. With flow control, the client can block single streams
+//! while the connection works.
 //!
 //! Specification: [RFC 9113, section 5.2](https://www.rfc-editor.org/rfc/rfc9113#section-5.2).
 
@@ -22,15 +21,15 @@ use crate::server::listener::timers::ConnectionTimer;
 use crate::server::response::body::Body;
 use crate::sync::lock;
 
-/// The maximum number of bytes of a response that are passed to hyper at once.
+/// Maximum number of bytes of a response that are passed to hyper at once.
 const CHUNK: usize = 64 << 10;
 
 tokio::task_local! {
-    /// The stream that this task serves.
+    /// The chunk state of the stream that this task serves.
     static STREAM: Arc<ChunkState>;
 }
 
-/// An executor that runs the streams of a connection, and resets a stream whose client does not read.
+/// An executor that runs the streams of a connection. It resets a stream whose client does not read.
 #[derive(Clone)]
 pub(super) struct StreamExecutor {
     pub(super) write_timeout: Duration,
@@ -46,7 +45,7 @@ impl<F: Future<Output = ()> + Send + 'static> Executor<F> for StreamExecutor {
     }
 }
 
-/// Serves a stream until it ends or its client does not take a chunk within `limit`. Then drops hyper's future, which resets the
+/// Serves a stream until it ends. If the client does not take a chunk within `limit`, drops hyper's future. This resets the
 /// stream and discards the data that hyper has buffered for it.
 async fn serve(stream: impl Future<Output = ()>, chunk: Arc<ChunkState>, limit: Duration) {
     let mut stream = pin!(stream);
@@ -85,26 +84,26 @@ async fn serve(stream: impl Future<Output = ()>, chunk: Arc<ChunkState>, limit: 
     .await;
 }
 
-/// The state of the chunk that was passed to hyper and that the client has not taken yet.
+/// The state of the chunk that was passed to hyper and that the client has not taken yet, if there is one.
 #[derive(Default)]
 pub(super) struct ChunkState(Mutex<Chunks>);
 
 #[derive(Default)]
 struct Chunks {
-    /// The time at which the chunk was passed to hyper.
+    /// The time at which the chunk was passed to hyper. `None` if there is no such chunk.
     since: Option<Instant>,
     /// The tick at which the chunk was passed to hyper.
     since_tick: u64,
-    /// Wakes the body when it can pass the next chunk to hyper.
+    /// The waker of the body, which passes the next chunk to hyper.
     waker: Option<Waker>,
-    /// Wakes the task of the stream.
+    /// The waker of the task that serves the stream.
     task: Option<Waker>,
-    /// Whether the stream ends before its client has read it.
+    /// Whether the stream must end although its client has not read all of it.
     is_ended: bool,
 }
 
 impl ChunkState {
-    /// Returns the tick since which the client has not taken a chunk; `None` if no chunk waits.
+    /// Returns the tick at which the client stopped taking data. Returns `None` if no chunk is waiting.
     pub(super) fn blocked_since(&self) -> Option<u64> {
         let chunks = lock(&self.0);
         chunks.since.map(|_| chunks.since_tick)
@@ -123,7 +122,8 @@ impl ChunkState {
     }
 }
 
-/// A part of a response. hyper drops it when it was written to the socket or the stream has ended; its end is then recorded.
+/// A part of a response. hyper drops it after it was written to the socket, or when the stream has ended. Dropping it records
+/// that the client has taken it.
 pub(crate) struct Chunk {
     data: Bytes,
     state: Arc<ChunkState>,
@@ -153,18 +153,18 @@ impl Buf for Chunk {
     }
 }
 
-/// A response body that passes one chunk at a time to hyper. It ends only after the client has taken the last chunk, so that the
-/// request counts as in flight until then.
+/// A response body that passes one chunk at a time to hyper. The body ends only after the client has taken the last chunk. Until
+/// then, the request counts as in flight.
 pub(crate) struct ChunkedBody<B> {
     body: Option<B>,
-    /// Data of the body that is not in a chunk yet.
+    /// Data of the body that was not passed on as a chunk yet.
     rest: Bytes,
     state: Arc<ChunkState>,
     open: Option<OpenStream>,
 }
 
 impl<B: http_body::Body + Unpin> ChunkedBody<B> {
-    /// Creates the body in the task of its stream.
+    /// Creates the body. Must be called in the task of the stream.
     pub(super) fn new(body: B, open: Option<OpenStream>) -> Self {
         Self {
             body: Some(body),
@@ -174,7 +174,7 @@ impl<B: http_body::Body + Unpin> ChunkedBody<B> {
         }
     }
 
-    /// Wraps the complete body of a response that the listener itself created in a [`ChunkedBody`].
+    /// Creates a [`ChunkedBody`] from the complete body of a response that the listener itself has created.
     pub(super) fn refusal(
         mut response: Response<Body>,
         open: Option<OpenStream>,
@@ -256,7 +256,7 @@ impl<B: http_body::Body + Unpin> http_body::Body for ChunkedBody<B> {
     }
 }
 
-/// An open stream. The head timer of the connection runs while no stream is open.
+/// A guard for an open stream. While no stream is open, the timer for the next request head runs.
 pub(crate) struct OpenStream(Arc<ConnectionTimer>);
 
 impl OpenStream {
@@ -277,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_ends_when_its_last_chunk_was_taken() {
+    fn a_body_ends_when_the_client_has_taken_its_last_chunk() {
         let mut body = ChunkedBody::<Body> {
             body: None,
             rest: Bytes::from_static(b"a"),

@@ -1,6 +1,6 @@
 //! The HTTP server behind [`serve`], for programs without an HTTP server.
 //!
-//! Its pieces are private: no module outside `listener` imports from it. `docs/listener.md` describes each piece and its savings.
+//! Its parts are private: no module outside `listener` imports from it. `docs/listener.md` describes each part and what it saves.
 
 pub(crate) mod connection;
 #[cfg(feature = "http2")]
@@ -40,7 +40,7 @@ use crate::server::listener::connection::{ConnectionService, Dispatch, LayeredRo
 use crate::server::listener::timers::{ConnectionLimits, TimerWheel};
 use crate::server::options::ServerOptions;
 
-/// Maximum time that connections may take to end after the endpoint was closed.
+/// Maximum time that connections have to end after the endpoint was closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Serves a server at the path `/mcp` of this address until the process [is asked to
@@ -68,7 +68,7 @@ pub async fn serve(address: impl ToSocketAddrs, server: impl IntoService) -> Res
 }
 
 /// Serves an endpoint at the path `/mcp` of a listener until `shutdown`, for example [`shutdown_signal`], completes. Then it
-/// [closes the endpoint](Endpoint::close), lets the connections end, and closes connections that do not end in time.
+/// [closes the endpoint](Endpoint::close), waits for the connections to end, and closes connections that do not end in time.
 ///
 /// This function supports HTTP/1.1, and HTTP/2 with the feature `http2`. The extensions of each request contain
 /// the address of its client as a [`PeerAddr`](crate::PeerAddr).
@@ -88,7 +88,7 @@ pub async fn serve_with(
     serve_route(listener, &endpoint, site, shutdown).await
 }
 
-/// Serves an endpoint like [`serve_with`], behind middleware such as an authentication layer.
+/// Serves an endpoint like [`serve_with`], wrapped in middleware such as an authentication layer.
 ///
 /// `layer` wraps the endpoint at its path. The middleware also receives requests for other paths.
 ///
@@ -187,7 +187,8 @@ async fn serve_route(
     Ok(())
 }
 
-/// Warns if no client can reach the endpoint, because it listens on an address of the network but accepts only local hosts.
+/// Logs a warning if the endpoint listens on an address of the network but accepts only local hosts. Clients on the network could
+/// then not use it.
 fn warn_of_hosts(address: SocketAddr, options: &ServerOptions) {
     if !address.ip().is_loopback() && options.hosts.is_loopback_only() {
         tracing::warn!(
@@ -198,7 +199,7 @@ fn warn_of_hosts(address: SocketAddr, options: &ServerOptions) {
     }
 }
 
-/// Closes the endpoint, lets the connections end, and closes connections that do not end in time.
+/// Closes the endpoint and waits for the connections to end. Closes connections that do not end in time.
 async fn close(endpoint: &Endpoint, mut connections: JoinSet<()>, mut wheel: TimerWheel) {
     wheel.run_until(endpoint.close()).await;
     wheel.close();
@@ -213,8 +214,8 @@ async fn close(endpoint: &Endpoint, mut connections: JoinSet<()>, mut wheel: Tim
     connections.shutdown().await;
 }
 
-/// Waits for the next connection, or for `shutdown`. In the meantime it removes connections that
-/// have ended and advances the timers.
+/// Waits for the next connection. Returns `None` if `shutdown` completes first. Meanwhile, removes connections that have ended
+/// and advances the timers.
 async fn next<T>(
     accepted: impl Future<Output = T>,
     connections: &mut JoinSet<()>,

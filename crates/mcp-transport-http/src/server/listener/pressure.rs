@@ -1,5 +1,5 @@
-//! Ends the responses that have been unread longest, while unread responses use nearly all of the memory for responses. Clients
-//! that read their responses are then still served.
+//! Ends the responses that have been unread for the longest time, if unread responses use nearly all of the memory for responses.
+//! Clients that read their responses can then still be served.
 
 use std::sync::Arc;
 #[cfg(feature = "http2")]
@@ -11,7 +11,7 @@ use crate::server::listener::http2_stream::ChunkState;
 use crate::server::listener::timers::{ConnectionTimer, NEVER, WheelState};
 use crate::sync::lock;
 
-/// At each tick, one in this number of blocked connections and streams is ended.
+/// The divisor of the number of blocked connections and streams. At each tick, this part of them is ended.
 const DIVISOR: usize = 4;
 
 /// A connection or stream whose client does not read.
@@ -22,8 +22,9 @@ enum Blocked {
 }
 
 impl WheelState {
-    /// If unread responses use nearly all of the memory for responses, ends a part of the connections and streams that have been
-    /// blocked longest. A client that reads slowly counts as blocked since it last read something.
+    /// Does nothing unless unread responses use nearly all of the memory for responses. Ends a part of the blocked connections
+    /// and streams: those that have been blocked for the longest time. The time of a client that reads slowly is counted from its
+    /// last read.
     pub(super) fn relieve(&self) {
         if !self.responses.is_nearly_used() {
             return;

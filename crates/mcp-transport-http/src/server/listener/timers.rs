@@ -1,9 +1,9 @@
-//! Timeouts of the connections of a listener: for a request head, for a client that does not read,
-//! and the signal to shut down.
+//! Timeouts of the connections of a listener: the timeout for a request head, and the timeout for a client that does not read.
+//! Also the signal to shut down.
 //!
-//! hyper has a timeout for heads, but it needs a timer for each request, and polls an idle connection a second time. Here, one
-//! clock ticks for all connections. Each connection records the tick at which its timeout ends, and at every tick, the clock
-//! compares these records.
+//! hyper has its own timeout for heads, but it needs a timer for each request, and polls an idle connection twice. In this
+//! module, all connections share one clock. Each connection records the tick at which its timeout ends. At every tick, the clock
+//! checks these records.
 
 mod guard;
 
@@ -30,19 +30,19 @@ use crate::server::listener::http2_stream::ChunkState;
 use crate::server::options::ServerOptions;
 use crate::sync::lock;
 
-/// The smallest buffer that hyper accepts, and the size with which its read buffer begins.
+/// The smallest buffer that hyper accepts, in bytes. hyper's read buffer has this size at the beginning.
 pub(super) const MIN_BUFFER: usize = 8 << 10;
 
-/// The limits of each connection.
+/// The limits that apply to each connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ConnectionLimits {
-    /// The timeout for a request head, also between requests.
+    /// The timeout for a request head. It also applies between two requests.
     pub(crate) head: Duration,
     /// The timeout for a client that does not read its response.
     pub(crate) write: Duration,
-    /// The maximum size of a head in bytes, and of the buffer for a client that does not read.
+    /// Maximum size of a request head in bytes. This is also the maximum size of the buffer for a client that does not read.
     pub(crate) buffer: usize,
-    /// The maximum number of streams of an HTTP/2 connection.
+    /// Maximum number of concurrent streams of an HTTP/2 connection.
     #[cfg_attr(not(feature = "http2"), expect(dead_code, reason = "only for HTTP/2"))]
     pub(crate) streams: u32,
 }
@@ -58,18 +58,19 @@ impl ConnectionLimits {
     }
 }
 
-/// The number of ticks in the shorter of the two timeouts.
+/// Number of ticks in the shorter of the two timeouts.
 const TICKS_PER_TIMEOUT: u32 = 8;
-/// The range of the interval between ticks. A new timer that is due before the next tick wakes up the runtime, which
-/// costs a system call. The maximum is below `StreamOptions::upgrade_delay` (250 ms by default), so that the
-/// timer of a new call is due after the next tick.
+/// Maximum and minimum interval between two ticks. If a new timer is due before the next tick, the runtime must be woken, which
+/// costs a system call. The maximum is below `StreamOptions::upgrade_delay` (250 ms by default), so that the timer of a new call
+/// is due after the next tick.
 const MAX_TICK: Duration = Duration::from_millis(200);
 const MIN_TICK: Duration = Duration::from_millis(10);
-/// The number of bytes of a head that are not charged, because hyper's buffer has at least this size.
+/// Number of bytes of a head that are not counted, because hyper's buffer has at least this size.
 const FREE_HEAD: usize = MIN_BUFFER;
-/// The number of connections up to which hyper's read buffer of each connection can grow to the maximum size of a head.
+/// Maximum number of connections with which hyper's read buffers may grow. If there are more connections, the read buffers stay
+/// small.
 const MAX_LARGE_BUFFERS: usize = 256;
-/// The value of a stopped timer.
+/// The tick of a timer that is stopped.
 pub(super) const NEVER: u64 = u64::MAX;
 
 /// The timers of one listener.
@@ -81,14 +82,14 @@ pub(crate) struct TimerWheel {
 pub(super) struct WheelState {
     /// The number of ticks so far.
     pub(super) now: AtomicU64,
-    /// The timeout for a head, in ticks.
+    /// The timeout for a request head, in ticks.
     head: u64,
     /// The timeout for a client that does not read, in ticks.
     pub(super) write: u64,
     limits: ConnectionLimits,
-    /// The capacity for the bytes of long heads.
+    /// Counts the bytes of long request heads.
     heads: Capacity,
-    /// The capacity for the bytes of responses.
+    /// Counts the bytes of responses.
     pub(super) responses: Capacity,
     closing: AtomicBool,
     /// The number of entries in `timers`.
@@ -96,7 +97,7 @@ pub(super) struct WheelState {
     pub(super) timers: Mutex<Timers>,
 }
 
-/// One entry for each connection. Their number is limited.
+/// The timer entries, one for each connection. The number of connections is limited.
 #[derive(Default)]
 pub(super) struct Timers {
     next: u64,
@@ -106,31 +107,32 @@ pub(super) struct Timers {
 /// The timers of one connection.
 pub(crate) struct ConnectionTimer {
     all: Arc<WheelState>,
-    /// The tick at which the timeout for a head ends.
+    /// The tick at which the timeout for a request head ends.
     head: AtomicU64,
     /// The tick at which the timeout for a client that does not read ends.
     pub(super) write: AtomicU64,
-    /// The open streams of an HTTP/2 connection. A head is awaited while there are none.
+    /// Number of open streams of an HTTP/2 connection. The timeout for a request head counts only while there are no open
+    /// streams.
     streams: AtomicUsize,
-    /// Whether the client of an idle connection is notified before the connection is closed.
+    /// Whether the connection is HTTP/2. The client of an idle HTTP/2 connection is notified before the connection is closed.
     has_streams: AtomicBool,
     peer: Option<IpAddr>,
-    /// The bytes of the head that is being received.
+    /// Number of received bytes of the current request head.
     head_bytes: AtomicUsize,
-    /// The memory for the longest head so far. It stays charged, because the read buffer does not shrink.
+    /// The permit for the memory of the longest request head so far. It is kept, because hyper's read buffer does not shrink.
     head_memory: Mutex<Option<Permit>>,
     /// Whether an HTTP/2 client has sent too many control frames.
     #[cfg(feature = "http2")]
     is_flooded: AtomicBool,
-    /// The chunks of the open streams of an HTTP/2 connection.
+    /// The chunk states of the open streams of an HTTP/2 connection.
     #[cfg(feature = "http2")]
     pub(super) chunks: Mutex<Vec<Weak<ChunkState>>>,
     pub(super) waker: Mutex<Option<Waker>>,
 }
 
 impl TimerWheel {
-    /// Creates the timers for connections with these limits. The memory of long heads is charged to `heads`. While `responses` is
-    /// nearly exhausted, the responses that have been unread longest are ended.
+    /// Creates the timers for connections with these limits. `heads` limits the memory of long request heads. While `responses`
+    /// is nearly exhausted, the responses that have been unread for the longest time are ended.
     pub(crate) fn new(limits: ConnectionLimits, heads: Capacity, responses: Capacity) -> Self {
         let tick = limits.head.min(limits.write) / TICKS_PER_TIMEOUT;
         let tick = tick.clamp(MIN_TICK, MAX_TICK);
@@ -183,7 +185,7 @@ impl TimerWheel {
         TimerGuard { timer, number }
     }
 
-    /// Advances the clock, and wakes the connections whose timeout has ended.
+    /// Advances the clock. Wakes the connections whose timeout has ended.
     pub(crate) fn poll_ticks(&mut self, cx: &mut Context<'_>) {
         while self.ticking.poll_tick(cx).is_ready() {
             let now = self.all.now.fetch_add(1, Ordering::AcqRel) + 1;
@@ -194,7 +196,7 @@ impl TimerWheel {
         }
     }
 
-    /// Advances the clock until `ended` completes.
+    /// Advances the clock until `ended` completes. Returns the result of `ended`.
     pub(crate) async fn run_until<T>(&mut self, ended: impl Future<Output = T>) -> T {
         let mut ended = pin!(ended);
         poll_fn(|cx| {
@@ -212,7 +214,7 @@ impl TimerWheel {
 }
 
 impl WheelState {
-    /// Returns the number of the tick that comes `ticks` ticks later.
+    /// Returns the number of the tick that is `ticks` ticks after the current tick.
     fn after(&self, ticks: u64) -> u64 {
         self.now.load(Ordering::Acquire).saturating_add(ticks)
     }
@@ -241,12 +243,12 @@ impl ConnectionTimer {
             .store(self.all.after(self.all.head), Ordering::Release);
     }
 
-    /// Returns whether there are so many connections that hyper's read buffer must not grow while it receives a body.
+    /// Returns whether there are so many connections that hyper's read buffer must not grow while a body is received.
     pub(super) fn is_crowded(&self) -> bool {
         self.all.open.load(Ordering::Relaxed) > MAX_LARGE_BUFFERS
     }
 
-    /// Counts received bytes, and charges the buffer for a long head.
+    /// Counts received bytes. For a long request head, takes a permit for the memory of hyper's buffer.
     ///
     /// # Errors
     /// The limit on the memory of requests is reached.
@@ -272,7 +274,7 @@ impl ConnectionTimer {
         })
     }
 
-    /// Records that a request has ended, and starts the timeout for the next head.
+    /// Records that a request has ended. Starts the timeout for the next request head.
     pub(super) fn request_ended(&self) {
         self.head_bytes.store(0, Ordering::Relaxed);
         self.start_head_timer();
@@ -283,8 +285,7 @@ impl ConnectionTimer {
         self.head.store(NEVER, Ordering::Release);
     }
 
-    /// Returns whether the timeout for a head has ended. While the client is still reading a response, the
-    /// next head is not expected.
+    /// Returns whether the timeout for a request head has ended. Returns `false` while the client is still reading a response.
     fn is_head_overdue(&self) -> bool {
         self.all.is_over(&self.head)
             && self.write.load(Ordering::Acquire) == NEVER
@@ -308,7 +309,7 @@ impl ConnectionTimer {
         self.is_flooded.load(Ordering::Acquire)
     }
 
-    /// Adds the chunks of a new HTTP/2 stream.
+    /// Adds the chunk state of a new HTTP/2 stream.
     #[cfg(feature = "http2")]
     pub(super) fn add_chunks(&self, stream: &Arc<ChunkState>) {
         let mut chunks = lock(&self.chunks);
@@ -322,7 +323,7 @@ impl ConnectionTimer {
         self.streams.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Records that an HTTP/2 stream was closed. Starts the timeout for the next head, which counts only while no stream is open.
+    /// Records that an HTTP/2 stream was closed. If no stream is open, starts the timeout for the next request head.
     #[cfg(feature = "http2")]
     pub(super) fn stream_closed(&self) {
         // In this order, so that the timeout has its full time when the last stream is gone.
@@ -336,7 +337,7 @@ impl ConnectionTimer {
             .store(self.all.after(self.all.write), Ordering::Release);
     }
 
-    /// Stops the timeout for a client that does not read, and gives a new head its full time.
+    /// Stops the timeout for a client that does not read. The timeout for the next request head starts again.
     pub(super) fn write_unblocked(&self) {
         if self.head.load(Ordering::Acquire) != NEVER {
             self.start_head_timer();

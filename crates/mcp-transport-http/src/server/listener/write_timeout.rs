@@ -16,10 +16,10 @@ use crate::server::listener::timers::{ConnectionTimer, MIN_BUFFER};
 /// A connection, in the form that hyper uses.
 pub(super) type Io = TokioIo<WriteTimeout<TcpStream>>;
 
-/// A stream whose writes fail if they make no progress for too long.
+/// A stream. Its writes fail if they make no progress for too long.
 pub(crate) struct WriteTimeout<S> {
     stream: S,
-    /// The timer of the connection. It also wakes the task of the connection.
+    /// The timer of the connection. The timer also wakes the task of the connection.
     timer: Arc<ConnectionTimer>,
     stalled: bool,
     #[cfg(feature = "http2")]
@@ -37,14 +37,14 @@ impl<S> WriteTimeout<S> {
         }
     }
 
-    /// The counter of the control frames of an HTTP/2 client.
+    /// Makes this stream count the control frames of an HTTP/2 client.
     #[cfg(feature = "http2")]
     pub(super) fn counting_frames(mut self) -> Self {
         self.frames = Some(Box::new(ControlFrames::new(self.timer.now())));
         self
     }
 
-    /// Tracks a write of `parts`.
+    /// Records the progress of a write of `parts`, and returns this progress. Returns an error if the write timeout has passed.
     fn track_write(
         &mut self,
         progress: Poll<io::Result<usize>>,

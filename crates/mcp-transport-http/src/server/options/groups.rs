@@ -1,33 +1,32 @@
-//! The settings of an endpoint in groups: timeouts, streams, and limits.
+//! The settings of an endpoint, in groups: timeouts, streams, and limits.
 
 use std::time::Duration;
 
 use mcp_jsonrpc::Limits;
 
-/// Time limits of a server: [`ServerOptions::with_timeouts`](crate::ServerOptions::with_timeouts).
+/// Time limits of a server. Set them with [`ServerOptions::with_timeouts`](crate::ServerOptions::with_timeouts).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerTimeouts {
-    /// Time limit for receiving a request body. Default 60 s; then the request is rejected
-    /// with 408.
+    /// Maximum time for receiving a request body. Default 60 s. After this time, the request is rejected with 408.
     pub body: Duration,
-    /// Idle timeout of a session whose client has not sent `notifications/initialized`
-    /// yet. Default 60 s.
+    /// Maximum time that a session may be idle before its client has sent `notifications/initialized`. Default 60 s.
     pub handshake: Duration,
     /// Maximum time that [`serve_with`](crate::serve_with) waits for a request head, on a new connection and between requests.
-    /// Default 30 s; then the connection is closed.
+    /// Default 30 s. After this time, the connection is closed.
     pub head: Duration,
-    /// Maximum time that [`serve_with`](crate::serve_with) waits for a client that does not read its response. Default 30 s; then
-    /// the connection is closed. Over HTTP/2, a stream is reset if its client does not take 64 KiB of the response in this time.
+    /// Maximum time that [`serve_with`](crate::serve_with) waits for a client that does not read its response. Default 30 s.
+    /// After this time, the connection is closed. Over HTTP/2, a stream is reset if its client does not take 64 KiB of the
+    /// response in this time.
     pub write: Duration,
     /// Maximum time that [`Endpoint::close`](crate::Endpoint::close) waits for running requests. Default 5 s.
     pub shutdown: Duration,
-    /// Maximum time that a session may be idle, with no running request and no open stream. Default 10 min.
+    /// Maximum time that a session may be idle, which means that it has no running request and no open stream. Default 10 min.
     pub session_idle: Duration,
     /// Maximum lifetime of a session. Default 24 h. A session that reaches this age accepts no more requests. When its last
     /// running request has finished, the session and its streams end.
     pub session_lifetime: Duration,
-    /// Timeout of one call of the session store. A request whose call times out is rejected with 503. Default: 5 s.
+    /// Maximum time of one call to the session store. If a call takes longer, its request is rejected with 503. Default: 5 s.
     pub session_store: Duration,
 }
 
@@ -46,29 +45,26 @@ impl Default for ServerTimeouts {
     }
 }
 
-/// Limits on requests: [`ServerOptions::with_request_limits`](crate::ServerOptions::with_request_limits).
+/// Limits on requests. Set them with [`ServerOptions::with_request_limits`](crate::ServerOptions::with_request_limits).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RequestLimits {
-    /// Maximum number of requests that run at once. Default 1,024; further requests are
-    /// rejected with 503. A request counts until its client has taken the response. A request of a
-    /// session whose client has disconnected counts until its handler ends.
+    /// Maximum number of requests that run at once. Default 1,024. Further requests are rejected with 503. A request counts until
+    /// its client has received the response. If the client of a session disconnects, a request of the session counts until its
+    /// handler ends.
     pub max_in_flight: usize,
-    /// Maximum number of requests whose bodies are being received. Requests whose bodies
-    /// arrive together with their heads do not count. Default 1,024; further requests are rejected
-    /// with 503.
+    /// Maximum number of requests whose bodies are being received. A request whose body arrives together with its head does not
+    /// count. Default 1,024. Further requests are rejected with 503.
     pub max_receiving: usize,
-    /// Maximum number of open subscriptions of clients without sessions. They do not count as running requests. Default 10,000;
-    /// further subscriptions are rejected with 503.
+    /// Maximum number of open subscriptions of the stateless revision. A subscription does not count as a running request.
+    /// Default 10,000. Further subscriptions are rejected with 503.
     pub max_subscriptions: usize,
-    /// Maximum number of blocking handlers that run at once. Default 64; further calls are
-    /// answered with an error.
+    /// Maximum number of blocking handlers that run at once. Default 64. Further calls are answered with an error.
     pub max_blocking_handlers: usize,
-    /// Maximum size of a request body, in bytes. Default 4 MiB; a larger body is rejected
-    /// with 413.
+    /// Maximum size of a request body, in bytes. Default 4 MiB. A larger body is rejected with 413.
     pub max_body_bytes: usize,
-    /// Minimum rate at which a request body has to arrive, in bytes per second. It is the average over 5 s. Default 1,024; a
-    /// slower request is rejected with 408.
+    /// Minimum rate at which a request body must arrive, in bytes per second. The rate is measured as the average over 5 s.
+    /// Default 1,024. A slower request is rejected with 408.
     pub min_body_rate: usize,
     /// Limits on the depth and the size of one JSON-RPC message.
     pub message: Limits,
@@ -88,23 +84,22 @@ impl Default for RequestLimits {
     }
 }
 
-/// Limits on sessions: [`ServerOptions::with_session_limits`](crate::ServerOptions::with_session_limits).
+/// Limits on sessions. Set them with [`ServerOptions::with_session_limits`](crate::ServerOptions::with_session_limits).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SessionLimits {
-    /// Maximum number of streams that one session has open by GET. Default 8; further streams are rejected with 429.
+    /// Maximum number of open streams that one session has opened by GET. Default 8. Further streams are rejected with 429.
     pub max_streams_per_session: usize,
-    /// Maximum number of requests of one session that run at once. Default 64; further
-    /// requests are rejected with 503.
+    /// Maximum number of requests of one session that run at once. Default 64. Further requests are rejected with 503.
     pub max_in_flight_per_session: usize,
-    /// Maximum number of sessions. Default 10,000. At the limit, the server ends idle sessions without a principal. The server
-    /// chooses the clients whose sessions use the most memory, and ends their sessions that have been idle longest. If no session
-    /// can end, new sessions are rejected with 503.
+    /// Maximum number of sessions. Default 10,000. At the limit, the server ends idle sessions without a principal to make room.
+    /// It chooses the clients whose sessions use the most memory, and ends the sessions of these clients that have been idle for
+    /// the longest time. If the server can end no session, it rejects new sessions with 503.
     pub max_sessions: usize,
-    /// Maximum number of sessions of one principal. Default 100; further sessions are rejected with 503.
+    /// Maximum number of sessions of one principal. Default 100. Further sessions are rejected with 503.
     pub max_sessions_per_principal: usize,
-    /// Maximum number of calls of the session store that run at once. Default 1,024;
-    /// further requests of sessions are rejected with 503.
+    /// Maximum number of calls to the session store that run at once. Default 1,024. Further requests of sessions are rejected
+    /// with 503.
     pub max_store_calls: usize,
 }
 
@@ -120,23 +115,21 @@ impl Default for SessionLimits {
     }
 }
 
-/// Options of the event streams of a server: [`ServerOptions::with_streams`](crate::ServerOptions::with_streams).
+/// Options of a server's event streams. Set them with [`ServerOptions::with_streams`](crate::ServerOptions::with_streams).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StreamOptions {
-    /// Interval at which a comment is sent on an idle event stream, so that proxies keep it open. The response to a call
-    /// without a session becomes an event stream after the same time. Default 15 s.
+    /// Interval at which a comment is sent on an idle event stream, so that proxies keep it open. The response to a call of the
+    /// stateless revision becomes an event stream after the same time. Default 15 s.
     pub keep_alive_interval: Duration,
-    /// Delay after which the response to a call of a session becomes an event stream, which proxies keep
-    /// open and a client can resume. Default 250 ms. A call whose handler sends a message becomes a
-    /// stream at once.
+    /// Delay after which the response to a call in a session becomes an event stream. Proxies keep an event stream open, and a
+    /// client can resume it. Default 250 ms. A call whose handler sends a message becomes a stream at once.
     pub upgrade_delay: Duration,
-    /// Delay after which a client reconnects a broken stream (the SSE field `retry`).
-    /// Default 1 s.
+    /// Delay after which a client should reconnect an interrupted stream (the SSE field `retry`). Default 1 s.
     pub reconnect_delay: Duration,
-    /// Maximum number of events that are queued for a client that does not read its stream. Default 256. With more events, the
-    /// stream is closed, and the client receives the rest when it resumes. A stream without a session cannot be resumed: progress
-    /// and log messages are dropped instead, and a subscription ends.
+    /// Maximum number of events that are queued for a client that does not read its stream. Default 256. If there are more
+    /// events, the stream is closed, and the client receives the remaining events when it resumes the stream. A stream of the
+    /// stateless revision cannot be resumed. There, progress and log messages are dropped instead, and a subscription ends.
     pub max_queued_events: usize,
     /// Maximum size of the events that are queued for a client that does not read its stream, in bytes. Default 1 MiB.
     pub max_queued_bytes: usize,
@@ -154,20 +147,22 @@ impl Default for StreamOptions {
     }
 }
 
-/// Limits on the connections of [`serve_with`](crate::serve_with): [`ServerOptions::with_connection_limits`](crate::ServerOptions::with_connection_limits).
+/// Limits on the connections of [`serve_with`](crate::serve_with). Set them with
+/// [`ServerOptions::with_connection_limits`](crate::ServerOptions::with_connection_limits).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConnectionLimits {
-    /// Maximum number of connections that [`serve_with`](crate::serve_with) has open at once. Default 16,384; further connections
-    /// wait to be accepted. If more than half of them are open, each address can have only
-    /// [its share](crate::ServerOptions::with_client_share) of the other half; further connections of this address are closed. If
-    /// the endpoint is mounted in another HTTP server, the limits of that server apply.
+    /// Maximum number of connections that [`serve_with`](crate::serve_with) has open at once. Default 16,384. Further connections
+    /// wait to be accepted. If more than half of this number are open, each address can have only
+    /// [its share](crate::ServerOptions::with_client_share) of the second half, and further connections of the address are
+    /// closed. If the endpoint is mounted in another HTTP server, the limits of that server apply.
     pub max_connections: usize,
     /// Maximum number of requests and streams that one HTTP/2 connection has open at once in [`serve_with`](crate::serve_with).
-    /// Default 32; at the limit, a client waits or opens another connection.
+    /// Default 32. At the limit, a client waits or opens another connection.
     pub max_streams_per_connection: u32,
     /// Maximum size of a request head (request line and headers) for [`serve_with`](crate::serve_with), in bytes. Default 64 KiB,
-    /// at least 8 KiB; a larger head is rejected with 431. Over HTTP/2, the limit is 16 KiB. A head has at most 100 headers.
+    /// at least 8 KiB. A larger head is rejected with 431. Over HTTP/2, the limit is always 16 KiB. A head may have at most 100
+    /// headers.
     pub max_head_bytes: usize,
 }
 
@@ -181,32 +176,32 @@ impl Default for ConnectionLimits {
     }
 }
 
-/// Limits on memory that all clients share, in bytes:
+/// Limits on the memory that all clients use together, in bytes. Set them with
 /// [`ServerOptions::with_memory_limits`](crate::ServerOptions::with_memory_limits).
 /// [`ServerOptions::with_memory`](crate::ServerOptions::with_memory) sets all of them at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemoryLimits {
-    /// Maximum total size, in bytes, of all request bodies in memory. The parsed form of a body also counts, as long as its
-    /// handler runs. A parsed form below 16 KiB does not count. Default 96 MiB; further requests are rejected with 503. In
-    /// [`serve_with`](crate::serve_with), the buffer for an HTTP/1.1 head above 8 KiB also counts, as long as its connection is
-    /// open; a connection that exceeds the limit is closed.
+    /// Maximum total size, in bytes, of all request bodies in memory. The parsed form of a body also counts while the handler
+    /// runs, unless it is below 16 KiB. Default 96 MiB. Further requests are rejected with 503. In
+    /// [`serve_with`](crate::serve_with), the buffer for an HTTP/1.1 head above 8 KiB also counts while its connection is open. A
+    /// connection that exceeds the limit is closed.
     pub max_request_bytes: usize,
     /// Maximum total size, in bytes, of responses and events that wait for their clients. Default 96 MiB. A response that exceeds
-    /// the limit is replaced by an error; a stream that exceeds the limit ends, and can be resumed. While more than seven eighths
-    /// are in use, the server responds with 503 to new requests of clients that use a part of the second half (see
-    /// [`with_client_share`](crate::ServerOptions::with_client_share)). Meanwhile, [`serve_with`](crate::serve_with) also ends
-    /// the connections (over HTTP/2, the streams) whose clients have not read for the longest time. Responses below 16 KiB are
-    /// not counted; the number of requests in flight limits them.
+    /// the limit is replaced with an error. A stream that exceeds the limit ends, and can be resumed. While more than seven
+    /// eighths of the limit are in use, the server responds with 503 to new requests of clients that use a part of the second
+    /// half (see [`with_client_share`](crate::ServerOptions::with_client_share)). During this time,
+    /// [`serve_with`](crate::serve_with) also ends the connections (over HTTP/2, the streams) whose clients have not read for the
+    /// longest time. Responses below 16 KiB are not counted, because the number of requests in flight limits them.
     pub max_response_bytes: usize,
     /// Maximum memory of all sessions, in bytes. Default 96 MiB. A session counts as 5 KiB, plus up to 96 KiB for the client
-    /// identity; this estimate is an upper bound. One client can use [its share](crate::ServerOptions::with_client_share) of the
-    /// second half. At the limit, idle sessions without a principal are ended, beginning with the clients whose sessions use the
-    /// most memory. If no session can end, new sessions are rejected with 503.
+    /// identity. This estimate is an upper bound. One client can use [its share](crate::ServerOptions::with_client_share) of the
+    /// second half. At the limit, the server ends idle sessions without a principal, beginning with the clients whose sessions
+    /// use the most memory. If the server can end no session, it rejects new sessions with 503.
     pub max_session_bytes: usize,
-    /// Maximum memory of all subscriptions of clients without sessions and of all open GET streams of sessions, in bytes. Default
-    /// 96 MiB; further subscriptions and streams are rejected with 503. A subscription counts as 28 KiB, plus the client
-    /// identity. A stream counts as 16 KiB. Both include the connection, and for both, the head of the request is added.
+    /// Maximum memory of all subscriptions of the stateless revision and of all open GET streams of sessions, in bytes. Default
+    /// 96 MiB. Further subscriptions and streams are rejected with 503. A subscription counts as 28 KiB, plus the client identity
+    /// and the request head. A stream counts as 16 KiB, plus the request head. Both numbers include the connection.
     pub max_stream_bytes: usize,
 }
 

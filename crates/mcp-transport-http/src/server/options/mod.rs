@@ -67,13 +67,13 @@ impl Default for ServerOptions {
 }
 
 impl ServerOptions {
-    /// Returns the defaults: local hosts and origins only, with sessions.
+    /// Creates the default settings: only hosts and origins of this machine are accepted, and the endpoint has sessions.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Makes the endpoint keep no state between requests, so that any replica can answer any request. Handlers then cannot send
-    /// requests to the client. There are also no log levels, no subscriptions, no notifications outside of a call and no
+    /// requests to the client. In addition, there are no log levels, no subscriptions, no notifications outside of a call, and no
     /// resumable streams.
     #[must_use]
     pub fn without_sessions(mut self) -> Self {
@@ -89,15 +89,15 @@ impl ServerOptions {
         self
     }
 
-    /// Makes the endpoint store no events. If a connection breaks, the messages that were being sent are lost.
+    /// Makes the endpoint store no events. If a connection is interrupted, the messages that were being sent are lost.
     #[must_use]
     pub fn without_event_store(mut self) -> Self {
         self.event_store = None;
         self
     }
 
-    /// Lets [`serve_with`](crate::serve_with) also serve clients of revision 2024-11-05, with the event stream at `/sse` and the
-    /// messages at `/message`.
+    /// Makes [`serve_with`](crate::serve_with) also serve clients of revision 2024-11-05. Their event stream is at `/sse`, and
+    /// their messages are posted to `/message`.
     #[cfg(feature = "legacy")]
     #[must_use]
     pub fn with_legacy(mut self) -> Self {
@@ -105,8 +105,8 @@ impl ServerOptions {
         self
     }
 
-    /// Also accepts requests whose `Host` is `host`: `mcp.example.com` for every port, or `mcp.example.com:8443` for that port
-    /// only. Default: `localhost`, `127.0.0.1` and `[::1]`.
+    /// Also accepts requests with the `Host` `host`. `mcp.example.com` accepts every port, and `mcp.example.com:8443` accepts
+    /// only this port. Default: `localhost`, `127.0.0.1` and `[::1]`.
     ///
     /// This check protects against DNS rebinding. A web page can make the name of its own host resolve to any address, so a
     /// server on a local address has to check the name.
@@ -132,24 +132,24 @@ impl ServerOptions {
         self
     }
 
-    /// Accepts requests from every web page. Use this setting only if requests are authenticated in a way that a browser does not
-    /// add by itself, such as a bearer token.
+    /// Accepts requests from every web page. Use this setting only if requests need credentials that a browser does not add by
+    /// itself, such as a bearer token.
     #[must_use]
     pub fn allow_any_origin(mut self) -> Self {
         self.origins = AllowList::any();
         self
     }
 
-    /// Sets the share of one client in the limits that all clients have in common. Default 10 percent. These limits apply to
-    /// requests in flight or being received, subscriptions, sessions, and the bytes of requests and responses.
+    /// Sets the share of one client in the limits that apply to all clients together. Default 10 percent. These are the limits on
+    /// requests in flight, requests being received, subscriptions, sessions, and the bytes of requests and responses.
     ///
-    /// A client is a principal or, without authentication, an address. The first half of each limit is open to all clients. If it
-    /// is in use, each client can take up to this share of the limit from the second half. The last eighth of the limit is
-    /// reserved for clients that do not use a part of the second half yet. A request beyond the share is rejected with 503. A new
-    /// session beyond the share ends the sessions of the same client that have been idle longest. With 100 percent, one client
-    /// can take all of a limit. Use this for a server whose clients are not authenticated and all have the address of one proxy.
-    /// An endpoint in another HTTP server receives the addresses of clients from a [`PeerAddr`](crate::PeerAddr) in the
-    /// extensions of a request.
+    /// A client is a principal or, without authentication, an address. Any client can use the first half of each limit. From the
+    /// second half, each client can use at most this share of the limit. The last eighth of the limit is reserved for clients
+    /// that do not use a part of the second half yet. A request that exceeds the share is rejected with 503. A new session that
+    /// exceeds the share ends the sessions of the same client that have been idle for the longest time. With 100 percent, one
+    /// client can use a whole limit. Use this value for a server whose clients are not authenticated and all have the address of
+    /// one proxy. In another HTTP server, put a [`PeerAddr`](crate::PeerAddr) into the extensions of each request, so that the
+    /// endpoint knows the addresses of the clients.
     #[must_use]
     pub fn with_client_share(mut self, percent: u8) -> Self {
         self.client_share_percent = percent;
@@ -216,19 +216,19 @@ impl ServerOptions {
         &self.connection_limits
     }
 
-    /// Changes the limits on memory that all clients share.
+    /// Changes the limits on the memory that all clients use together.
     #[must_use]
     pub fn with_memory_limits(mut self, change: impl FnOnce(&mut MemoryLimits)) -> Self {
         change(&mut self.memory);
         self
     }
 
-    /// Returns the limits on memory that all clients share.
+    /// Returns the limits on the memory that all clients use together.
     pub fn memory_limits(&self) -> &MemoryLimits {
         &self.memory
     }
 
-    /// Returns the first invalid setting as an error message.
+    /// Returns an error message about the first invalid setting.
     pub(crate) fn problem(&self) -> Option<String> {
         let hosts = self.hosts.problem_as(SourceHeader::Host);
         hosts.or_else(|| self.origins.problem_as(SourceHeader::Origin))

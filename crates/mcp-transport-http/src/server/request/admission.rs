@@ -15,7 +15,7 @@ use crate::server::head::McpHeaders;
 use crate::server::response::refusal::{MAX_QUOTED, Refusal};
 use crate::server::state::EndpointState;
 
-/// Checks `Host` and `Origin`, and that the endpoint is not shutting down. The check of `Host` and `Origin` protects a local
+/// Checks `Host` and `Origin`, and that the endpoint is not shutting down. The checks of `Host` and `Origin` protect a local
 /// server against web pages and DNS rebinding.
 ///
 /// Specification: transports, security warning.
@@ -49,7 +49,7 @@ fn pass(check: SourceCheck) -> Result<(), Refusal> {
     Err(Refusal::new(StatusCode::FORBIDDEN, message))
 }
 
-/// Checks that the client accepts the media types in `needed`.
+/// Checks that the client accepts all media types in `needed`.
 #[inline]
 pub(crate) fn check_accept(
     headers: &HeaderMap,
@@ -129,7 +129,7 @@ fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
     Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, problem))
 }
 
-/// Rejects compressed bodies, because their size is only known after decompression.
+/// Rejects compressed bodies, because the size of a compressed body is known only after decompression.
 fn check_encoding(headers: &HeaderMap) -> Result<(), Refusal> {
     for value in headers.get_all(CONTENT_ENCODING) {
         let value = value.as_bytes().trim_ascii();
@@ -143,7 +143,7 @@ fn check_encoding(headers: &HeaderMap) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The media types that a client has to accept, for POST and for GET.
+/// The media types that a client must accept. `BOTH` is for POST, and `EVENTS` is for GET.
 pub(crate) const BOTH: &[&str] = &[JSON, EVENT_STREAM];
 pub(crate) const EVENTS: &[&str] = &[EVENT_STREAM];
 
@@ -163,7 +163,7 @@ mod tests {
 
     // proves: HTTP-070
     #[test]
-    fn a_post_accepts_json_and_events() {
+    fn a_post_must_accept_json_and_event_streams() {
         for good in [
             &["application/json, text/event-stream"][..],
             &["text/event-stream,application/json;q=0.5"],

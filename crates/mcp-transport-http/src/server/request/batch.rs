@@ -1,4 +1,4 @@
-//! A batch, if the revision has batches.
+//! Handles a batch, if the revision has batches.
 
 use std::sync::Arc;
 

@@ -17,19 +17,20 @@ use crate::server::request::buffer::BodyBuffer;
 use crate::server::response::refusal::Refusal;
 use crate::server::state::EndpointState;
 
-/// A parsed form up to this size is not charged, because the number of requests is limited.
+/// Maximum size of a parsed body whose memory is not counted, in bytes. The number of requests already limits this memory.
 const SMALL_TREE: usize = 16 << 10;
 
-/// A complete request body, and the permit for its memory.
+/// A complete request body, with the permit for its memory.
 pub(crate) struct RequestBody {
     pub(crate) bytes: Bytes,
     pub(crate) memory: Permit,
 }
 
-/// Adds the memory of the parsed form of a body to the permit: small objects need much more memory than their text.
+/// Adds the memory of the parsed form of a body to the permit. This matters because small objects need much more memory than
+/// their text.
 ///
 /// # Errors
-/// More than `MemoryLimits::max_request_bytes` would be in use.
+/// The limit `MemoryLimits::max_request_bytes` would be exceeded.
 #[inline]
 pub(crate) fn charge_tree(
     memory: &mut Permit,
@@ -46,16 +47,16 @@ pub(crate) fn charge_tree(
 }
 
 impl RequestBody {
-    /// Returns the text, and the permit for its parsed form.
+    /// Returns the body, and the permit for its memory and the memory of its parsed form.
     pub(crate) fn into_parts(self) -> (Bytes, Permit) {
         (self.bytes, self.memory)
     }
 }
 
-/// Reads a body within the limits on size and time.
+/// Reads a request body.
 ///
 /// # Errors
-/// The body is too large, too slow or incomplete, or the bodies in memory exceed their limit.
+/// The body is too large, too slow or incomplete, or all bodies in memory together exceed their limit.
 pub(crate) async fn read_body<B: Body>(
     body: B,
     head: &RequestHead,
@@ -90,13 +91,13 @@ pub(crate) async fn read_body<B: Body>(
     Ok(reader.into_body())
 }
 
-/// The part of a body that has arrived.
+/// Reads a body, and contains the part that has arrived.
 struct BodyReader<'a> {
     head: &'a RequestHead,
     state: &'a EndpointState,
     buffer: BodyBuffer,
     memory: Permit,
-    /// The permit for a body that did not arrive together with its head.
+    /// The permit and the rate check of a body that did not arrive together with its head.
     waiting: Option<(Permit, Pace)>,
 }
 
@@ -125,7 +126,7 @@ impl<'a> BodyReader<'a> {
         })
     }
 
-    /// Charges the memory for `bytes` more bytes.
+    /// Takes a permit for the memory of `bytes` more bytes.
     #[inline]
     fn charge(&mut self, bytes: usize) -> Result<(), Refusal> {
         let bytes = self.buffer.memory_for(bytes);
@@ -133,7 +134,7 @@ impl<'a> BodyReader<'a> {
         grown.map_err(|exhausted| exhausted.bodies(&self.state.bodies))
     }
 
-    /// Waits for the next frame, within the limits on time.
+    /// Waits for the next frame of the body. Fails if the body arrives too slowly.
     async fn wait<F: Future>(&mut self, mut next: Pin<&mut F>) -> Result<F::Output, Refusal> {
         self.charge(0)?;
         self.buffer.detach();
@@ -183,7 +184,7 @@ fn too_long(options: &ServerOptions) -> Refusal {
 }
 
 impl Exhausted {
-    /// Returns the refusal of a body, or of its parsed form.
+    /// Returns the error response for a body, or its parsed form, whose memory exceeds a limit.
     pub(crate) fn bodies(self, in_memory: &Capacity) -> Refusal {
         match self {
             Self::Limit => Refusal::busy(format!(
@@ -196,20 +197,20 @@ impl Exhausted {
     }
 }
 
-/// The interval in which the rate of a body is checked.
+/// The interval at which the rate of a body is checked.
 const RATE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Returns the bytes that have to arrive in an interval.
+/// Returns the number of bytes that must arrive in one interval.
 fn bytes_due(options: &ServerOptions) -> usize {
     let seconds = usize::try_from(RATE_INTERVAL.as_secs()).unwrap_or(1);
     options.request_limits.min_body_rate.saturating_mul(seconds)
 }
 
-/// The minimum rate at which a body has to arrive.
+/// Checks that a body arrives at the minimum rate.
 struct Pace {
     deadline: Instant,
     next: Instant,
-    /// The number of bytes that must have arrived at the next check.
+    /// The total number of bytes that must have arrived at the next check.
     due: usize,
 }
 
@@ -227,7 +228,7 @@ impl Pace {
         self.next.min(self.deadline)
     }
 
-    /// Checks a body that is still incomplete at [`next_check`](Self::next_check).
+    /// Checks the rate of a body that is incomplete at the time [`next_check`](Self::next_check).
     fn check(&mut self, options: &ServerOptions, received: usize) -> Result<(), Refusal> {
         let too_slow = |message| Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, message));
         if self.deadline <= self.next {

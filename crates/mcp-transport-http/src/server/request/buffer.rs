@@ -1,17 +1,17 @@
-//! The received parts of a request body.
+//! The buffer for the received parts of a request body.
 
 use bytes::{Buf, BufMut as _, Bytes};
 
 use crate::server::block::{BLOCK, Block};
 
-/// The received parts of a body, in blocks. A body that arrives in one part is not copied.
+/// The received parts of a body, stored in blocks. A body that arrives in one part is not copied.
 pub(super) struct BodyBuffer {
     first: Bytes,
     blocks: Vec<Block>,
-    /// The capacity of all blocks.
+    /// The total capacity of all blocks, in bytes.
     allocated: usize,
     len: usize,
-    /// The announced length of the body.
+    /// The announced length of the body, or the maximum length if it was not announced.
     max: usize,
 }
 
@@ -31,7 +31,7 @@ impl BodyBuffer {
         self.len
     }
 
-    /// Returns the additional memory that [`push`](Self::push) takes for `length` bytes.
+    /// Returns how many bytes of memory [`push`](Self::push) needs in addition for a part of `length` bytes.
     pub(super) fn memory_for(&self, length: usize) -> usize {
         if self.len == 0 {
             length
@@ -40,7 +40,7 @@ impl BodyBuffer {
         }
     }
 
-    /// Returns the capacity of the blocks of a body with `len` bytes.
+    /// Returns the total capacity of the blocks for a body of `len` bytes.
     fn capacity_for(&self, len: usize) -> usize {
         let blocks = len.next_multiple_of(BLOCK);
         if len <= self.max {
@@ -50,7 +50,7 @@ impl BodyBuffer {
         }
     }
 
-    /// Adds a part.
+    /// Appends a part of the body.
     pub(super) fn push(&mut self, mut data: impl Buf) {
         let length = data.remaining();
         self.len += length;
@@ -74,7 +74,7 @@ impl BodyBuffer {
         }
     }
 
-    /// Copies a first part that is a slice of the connection's read buffer, because the slice would keep the whole buffer in
+    /// Copies the first part if it is a slice of the connection's read buffer. The slice would otherwise keep the whole buffer in
     /// memory.
     pub(super) fn detach(&mut self) {
         if !self.first.is_empty() {
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_in_parts_takes_the_memory_that_was_announced_for_each_part() {
+    fn a_body_in_parts_uses_exactly_the_memory_that_memory_for_returns() {
         let lengths = [
             (0, 1),
             (1, 10),

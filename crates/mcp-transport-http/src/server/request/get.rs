@@ -20,7 +20,8 @@ use crate::server::stream::SessionIdentity;
 use crate::server::stream::event_id::EventId;
 use crate::server::stream::frames;
 
-/// Number of attempts of an endpoint to end a call that another endpoint may continue.
+/// Maximum number of attempts of this endpoint to end a call. The endpoint that ran the call may still be sending events, so an
+/// attempt can fail.
 const MAX_ATTEMPTS: u32 = 3;
 
 impl EndpointState {
@@ -118,7 +119,8 @@ impl EndpointState {
         Ok(OpenedStream::new(body, after, kept))
     }
 
-    /// Resumes a stream of an earlier lease. The stream of a call can be resumed only at the endpoint that runs the call.
+    /// Resumes a stream that was opened under an earlier lease of the session. If the stream belongs to a running call, only the
+    /// endpoint that runs the call can resume it.
     async fn resume_earlier(
         &self,
         parts: &RequestHead,
@@ -155,8 +157,8 @@ impl EndpointState {
         }
     }
 
-    /// Returns the events on the standalone stream after the event `id`, up to the time at which this endpoint claimed the
-    /// session. The event was sent `age` leases ago.
+    /// Returns the stored events of the standalone stream that follow after the event `id` and were sent before this endpoint
+    /// claimed the session. `age` says how many leases ago the event `id` was sent.
     fn earlier_events(&self, identity: &SessionIdentity, id: EventId, age: u64) -> Vec<Replayed> {
         let Some(store) = self.shared_events() else {
             return Vec::new();
@@ -173,8 +175,8 @@ impl EndpointState {
         leases.collect()
     }
 
-    /// Returns the events of a call after the event `id`, which was sent `age` leases ago by an endpoint that cannot be reached.
-    /// If that endpoint has not stored the response, the last event is an error response.
+    /// Returns the stored events of a call that follow after the event `id`. The event was sent `age` leases ago by an endpoint
+    /// that cannot be reached. If that endpoint has not stored the response, appends an error response as the last event.
     async fn rest_of_call(
         &self,
         identity: &SessionIdentity,
@@ -248,12 +250,12 @@ impl EndpointState {
     }
 }
 
-/// A stream that continues on a new connection, and the stored events to send first.
+/// A stream that continues on a new connection, with the stored events that must be sent first.
 struct OpenedStream {
     body: StreamBody,
-    /// Events of earlier leases.
+    /// Events that were sent under earlier leases.
     earlier: Vec<Replayed>,
-    /// The sequence number of the last event that the client has received. `kept` has the stored events after it.
+    /// The sequence number of the last event that the client has received. `kept` contains the stored events after this event.
     after: u64,
     kept: Option<Replayed>,
 }
@@ -269,10 +271,10 @@ impl OpenedStream {
     }
 }
 
-/// The facts that the stored events of a call of another endpoint show. Events are not kept while further events are read,
-/// because the client is not charged for them.
+/// What this endpoint learns from the stored events of a call that another endpoint ran. The events themselves are not kept,
+/// because their memory is not counted for the client.
 struct KeptCall {
-    /// The ids of the requests, if the first event has them.
+    /// The ids of the requests, if the first event contains them.
     requests: Option<Vec<RequestId>>,
     /// Whether the last event is a response.
     is_answered: bool,
@@ -281,7 +283,8 @@ struct KeptCall {
 }
 
 impl KeptCall {
-    /// Reads the events after the event `after`, in parts. Returns `None` if there are no such events, or if some are missing.
+    /// Reads the events after the event `after`, in parts. Returns `None` if there are no such events or if some of them are
+    /// missing.
     async fn read(
         store: &Arc<dyn EventStore>,
         key: StreamKey,
@@ -324,7 +327,8 @@ fn unreadable(error: &EventStoreError) -> Refusal {
     Refusal::busy("the event store cannot be used; resume again later")
 }
 
-/// Returns the last event of a stream whose endpoint has ended before it answered these requests.
+/// Returns the last event of a stream whose endpoint ended before it answered `requests`. The event contains error responses to
+/// these requests.
 fn unanswered(id: EventId, tag: u64, requests: &[RequestId]) -> Bytes {
     let mut out = b"id: ".to_vec();
     id.write(tag, &mut out);

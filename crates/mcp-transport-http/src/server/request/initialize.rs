@@ -18,8 +18,8 @@ use crate::server::session::HttpSession;
 use crate::server::state::EndpointState;
 use crate::server::stream::SessionIdentity;
 
-/// Checks the headers of `initialize`: the version may be missing, and the request must not name an
-/// open session. The id of an unknown or ended session is ignored.
+/// Checks the headers of `initialize`. The version header may be missing. The request must not name an open session. The id of an
+/// unknown or ended session is ignored.
 pub(super) fn check_initialize(
     state: &EndpointState,
     request: &Request<'_>,
@@ -97,8 +97,8 @@ pub(super) fn initialize(
     Ok(response)
 }
 
-/// Returns the error for an `initialize` that is not answered at once. This never happens, because the session itself answers
-/// `initialize`.
+/// Returns the error for an `initialize` request that is not answered at once. This never happens, because the session answers
+/// `initialize` without a handler.
 fn not_at_once() -> Response<Body> {
     tracing::error!("initialize was not answered immediately");
     Refusal::busy("initialize cannot be answered").into_response()

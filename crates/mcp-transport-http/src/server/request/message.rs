@@ -1,4 +1,4 @@
-//! One message of a session.
+//! Handles one message of a session.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::server::session::HttpSession;
 use crate::server::state::EndpointState;
 use crate::server::stream::{Stream, frames};
 
-/// Receives a message that is alone in its POST.
+/// Handles a message that is the only message in its POST.
 pub(super) fn single_message(
     state: &EndpointState,
     session: &Arc<HttpSession>,
@@ -55,7 +55,8 @@ pub(super) fn single_message(
     })
 }
 
-/// Returns the comment that lists the requests of a stream, if other endpoints can continue the session and read its events.
+/// Returns an SSE comment that lists the requests of a stream. Returns `None` unless other endpoints can continue the session and
+/// read its events.
 pub(super) fn stored_requests<'a>(
     session: &HttpSession,
     ids: impl Iterator<Item = &'a RequestId>,
@@ -65,7 +66,7 @@ pub(super) fn stored_requests<'a>(
     store.is_shared().then(|| frames::requests(ids)).flatten()
 }
 
-/// Creates the stream of a POST.
+/// Creates the stream that belongs to a POST.
 pub(super) fn new_stream(
     session: &Arc<HttpSession>,
     head: Box<RequestHead>,
@@ -125,7 +126,7 @@ pub(super) fn complete(state: &EndpointState, session: &Arc<HttpSession>, answer
     }
 }
 
-/// Fails the server request that a malformed response was meant to answer.
+/// Fails the server request to which a malformed response belongs.
 pub(super) fn fail_unreadable(
     state: &EndpointState,
     session: &Arc<HttpSession>,

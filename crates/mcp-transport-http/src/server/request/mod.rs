@@ -1,4 +1,4 @@
-//! Receives a request: checks its headers, reads its body, and finds the session, or the stateless server, that serves it.
+//! Receives a request: checks its headers, reads its body, and finds the session or the stateless server that serves it.
 
 pub(crate) mod admission;
 mod batch;

@@ -1,7 +1,7 @@
 //! POST: one message, or a batch if the revision has batches.
 //!
-//! The handler is polled in the task of the HTTP connection. The response is JSON. If the handler sends a message first or takes
-//! longer than a delay, the response becomes an event stream; see [`PendingCall`].
+//! The handler is polled in the task of the HTTP connection. The response is usually JSON. If the handler sends a message first,
+//! or if it runs longer than a certain delay, the response is an event stream; see [`PendingCall`].
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -95,7 +95,8 @@ pub(crate) async fn serve(
     Ok(response)
 }
 
-/// Refuses a body that is not a message. If it was meant as a response, the server request of the session fails.
+/// Returns the error response for a body that is not a message. If the body was meant as a response, fails the server request
+/// that it belongs to.
 fn refuse_unreadable(
     state: &EndpointState,
     body: &[u8],
@@ -114,7 +115,7 @@ fn refuse_unreadable(
     Refusal::unparsable(error)
 }
 
-/// A message or batch whose headers have passed all checks, and the session or stateless server that serves it.
+/// A message or batch whose headers have been checked, with the session or stateless server that serves it.
 ///
 /// The messages are borrowed, because a parsed request is large and moving it costs more than most checks.
 enum MessageRoute<'a, 'b> {
@@ -126,7 +127,7 @@ enum MessageRoute<'a, 'b> {
 }
 
 impl<'a, 'b> MessageRoute<'a, 'b> {
-    /// Decides which session, or whether the stateless server, serves a message or a batch.
+    /// Decides whether a session or the stateless server serves a message or batch, and which session.
     ///
     /// # Errors
     /// The first check that fails.
@@ -166,7 +167,7 @@ impl<'a, 'b> MessageRoute<'a, 'b> {
         })
     }
 
-    /// Calls the handlers. Sets `save` if the session has to be stored before the response is sent.
+    /// Calls the handlers. Sets `save` if the session must be stored before the response is sent.
     ///
     /// # Errors
     /// A limit is reached.

@@ -1,5 +1,5 @@
-//! Decides whether a message belongs to a session-based revision or to the stateless one. The body
-//! decides, and the headers have to agree with it.
+//! Decides whether a message belongs to a session-based revision or to the stateless one. The body decides, and the headers must
+//! agree with the body.
 //!
 //! Specification: versioning, and streamable HTTP, backward compatibility.
 
@@ -16,17 +16,17 @@ use crate::server::response::refusal::{MAX_QUOTED, Refusal};
 use crate::server::state::EndpointState;
 use crate::server::stream::Stream;
 
-/// The class of a message, which decides how it is served.
+/// The kind of a message, which decides how the message is served.
 pub(crate) enum MessageClass<'a> {
-    /// A request with request metadata: it belongs to the stateless revision.
+    /// A request that has request metadata. It belongs to the stateless revision.
     Stateless(RawRequestMeta<'a>),
-    /// A notification of the stateless revision. Clients of this revision send no notifications over HTTP.
+    /// A notification of the stateless revision, which is ignored. Clients of this revision send no notifications over HTTP.
     Ignored,
-    /// A message that belongs to a session, or opens one.
+    /// A message that belongs to a session or opens a session.
     SessionBased,
 }
 
-/// Decides to which kind of revision a message or batch belongs.
+/// Decides whether a message or batch belongs to the stateless revision or to a session-based revision.
 ///
 /// # Errors
 /// Returns an error if the server does not support the revision of the message, or if the headers contradict the body.
@@ -86,7 +86,7 @@ fn refuse(error: ErrorObject, request: &Request<'_>) -> Refusal {
     Refusal::with_error(StatusCode::BAD_REQUEST, error).with_id(Some(request.id.clone()))
 }
 
-/// Returns the error for a server without session-based revisions, where the version header is required.
+/// Returns the error for a request without a version header. A server without session-based revisions requires this header.
 fn missing_version(mcp_headers: &McpHeaders<'_>, served: &[Revision]) -> ErrorObject {
     let sent = mcp_headers.version.first().map_or_else(
         || "is missing".to_owned(),

@@ -17,28 +17,28 @@ use crate::server::response::text::JsonText;
 /// The response body of an [`Endpoint`](crate::Endpoint).
 pub struct Body {
     kind: Kind,
-    /// The permit of the request, which is in flight until its client has taken the JSON response.
+    /// The permit of the request. The request counts as in flight until its client has received the JSON response.
     slot: Option<Permit>,
 }
 
 enum Kind {
     Full(Bytes),
-    /// The parts of a text, last part first.
+    /// The parts of a text. The last part comes first.
     Pieces(Vec<Bytes>),
     Events(Box<dyn EventSource>),
 }
 
-/// The events that the connection sends.
+/// A source of the events that a connection sends.
 pub(crate) trait EventSource: Send + Sync + 'static {
     /// Returns whether the stream has ended.
     fn is_end(&self) -> bool;
 
-    /// If an event is queued, waits until the event is durable or a comment is due. Otherwise, ready at once.
+    /// Waits until the first queued event is durable or a comment is due. Ready at once if no event is queued.
     fn poll_first(&mut self, _cx: &mut Context<'_>) -> Poll<()> {
         Poll::Ready(())
     }
 
-    /// Returns the next part of the stream; `None` at its end.
+    /// Returns the next part of the stream. Returns `None` at the end of the stream.
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>>;
 }
 
@@ -65,15 +65,15 @@ impl Body {
         Self { kind, slot: None }
     }
 
-    /// Keeps the permit of a request until the body is dropped. An event stream does not keep the permit, because its events are
-    /// charged while they are queued.
+    /// Keeps the permit of a request until the body is dropped. Drops the permit at once if the body is an event stream, because
+    /// the memory of its events is counted while they are queued.
     pub(crate) fn hold(&mut self, slot: Permit) {
         if !self.is_stream() {
             self.slot = Some(slot);
         }
     }
 
-    /// Returns the permit that [`hold`](Self::hold) keeps.
+    /// Removes and returns the permit that [`hold`](Self::hold) has stored.
     #[cfg(feature = "forward")]
     pub(crate) fn take_permit(&mut self) -> Option<Permit> {
         self.slot.take()
@@ -83,7 +83,7 @@ impl Body {
         matches!(self.kind, Kind::Events(_))
     }
 
-    /// Waits until the first event of a stream can be sent in one write with the head, see
+    /// Waits until the first event of a stream can be sent together with the head of the response; see
     /// [`EventSource::poll_first`].
     pub(crate) fn poll_first(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         match &mut self.kind {
@@ -141,7 +141,7 @@ impl fmt::Debug for Body {
     }
 }
 
-/// Returns a response with an event stream. The headers tell proxies not to buffer it.
+/// Returns a response with an event stream. Headers of the response tell proxies not to buffer the stream.
 pub(crate) fn event_stream(body: Body) -> Response<Body> {
     const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
     let mut response = Response::new(body);
@@ -162,7 +162,7 @@ pub(crate) fn json(text: impl Into<JsonText>) -> Response<Body> {
     response
 }
 
-/// Returns a response without a body, for messages that have no response.
+/// Returns a response without a body, for messages that need no response.
 pub(crate) fn accepted() -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::ACCEPTED;

@@ -1,4 +1,4 @@
-//! Error responses that the transport itself creates.
+//! Error responses that the transport itself creates, and not a handler.
 
 use http::header::{ACCEPT_ENCODING, ALLOW, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
@@ -8,11 +8,10 @@ use crate::headers::JSON;
 use crate::server::response::body::Body;
 use mcp_protocol::Revision;
 
-/// The maximum length, in characters, of quoted text of a client in an error message.
+/// Maximum length of text from a client that is quoted in an error message, in characters.
 pub(crate) const MAX_QUOTED: usize = 128;
 
-/// An error response: status, JSON-RPC error and an optional header. It is not the result of a
-/// handler.
+/// An error response: a status, a JSON-RPC error and an optional header. It is not the result of a handler.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     status: StatusCode,
@@ -30,7 +29,7 @@ enum Hint {
 }
 
 impl Refusal {
-    /// Rejects an invalid request. `message` says what to change.
+    /// Creates the response to an invalid request. `message` says what to change.
     pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
         Self::with_error(status, ErrorObject::invalid_request(message.into()))
     }
@@ -44,20 +43,21 @@ impl Refusal {
         }
     }
 
-    /// Rejects a body that is not a JSON-RPC message. The error has the id if the body was a
-    /// request with a readable id.
+    /// Creates the response to a body that is not a JSON-RPC message. The response has an id if the body was a request with a
+    /// readable id.
     pub(crate) fn unparsable(error: &ParseError) -> Self {
         let id = error.id().filter(|_| !error.is_response()).cloned();
         Self::with_error(StatusCode::BAD_REQUEST, error.to_error_object()).with_id(id)
     }
 
-    /// Rejects a request because a limit is reached. The client can send the request again later.
+    /// Creates the response to a request that exceeds a limit. The client can send the request again later.
     pub(crate) fn busy(message: impl Into<String>) -> Self {
         let error = ErrorObject::internal(message.into());
         Self::with_error(StatusCode::SERVICE_UNAVAILABLE, error).with_hint(Hint::RetryAfter)
     }
 
-    /// Rejects a request because more than half of a limit is in use and the client has already taken its share.
+    /// Creates the response to a request that exceeds the share of its client: more than half of the limit is in use, and the
+    /// client already uses its share.
     pub(crate) fn share(what: &str) -> Self {
         Self::busy(format!(
             "the client already uses its share of the {what}, the limit of ServerOptions::with_client_share; \
@@ -73,7 +73,7 @@ impl Refusal {
         Self::new(StatusCode::METHOD_NOT_ALLOWED, message).with_hint(Hint::Allow(allow))
     }
 
-    /// Rejects a compressed body, because a short compressed body can expand to any size.
+    /// Creates the response to a compressed body. Such a body is rejected because a short compressed body can expand to any size.
     pub(crate) fn unsupported_encoding(message: impl Into<String>) -> Self {
         let refusal = Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
         refusal.with_hint(Hint::AcceptIdentity)
@@ -110,7 +110,7 @@ impl Refusal {
     }
 }
 
-/// Returns the response to a request whose endpoint has ended.
+/// Returns the error response to the request `id`, whose endpoint has ended.
 pub(crate) fn interrupted_error(id: &RequestId) -> Vec<u8> {
     let mut out = Vec::new();
     let error = ErrorObject::internal(

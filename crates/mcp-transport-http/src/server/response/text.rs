@@ -1,4 +1,4 @@
-//! JSON texts of responses.
+//! JSON texts that are sent as responses.
 
 use std::cell::Cell;
 
@@ -11,19 +11,18 @@ use crate::server::block::{BLOCK, Block};
 use crate::server::response::body::Body;
 
 thread_local! {
-    /// A buffer in which responses are written, so that each response takes one allocation of its
-    /// exact length.
+    /// A buffer in which this thread writes responses. With it, each response needs only one allocation of its exact length.
     static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Maximum length, in bytes, of a response that is copied from the scratch buffer. For a longer response, the buffer itself is
-/// used, without a copy.
+/// Maximum length of a response that is copied from the scratch buffer, in bytes. A longer response takes over the buffer itself
+/// and is not copied.
 const MAX_COPIED: usize = 8 << 10;
 
-/// A JSON text. It may end in a text that is shared between responses and is not copied.
+/// A JSON text. Its end may be a text that several responses share and that is not copied.
 pub(crate) struct JsonText {
     start: Bytes,
-    /// The parts of a long text, each with the permit for its memory. `start` is then empty.
+    /// The parts of a long text. Each part has the permit for its memory. If there are parts, `start` is empty.
     blocks: Vec<Bytes>,
     tail: Option<ResultTail>,
 }
@@ -39,7 +38,7 @@ impl From<Vec<u8>> for JsonText {
 }
 
 impl JsonText {
-    /// Writes a text with `write`.
+    /// Creates a text from the output of `write`.
     pub(crate) fn write(write: impl FnOnce(&mut Vec<u8>)) -> Self {
         // Taken, not borrowed, because `write` may run code that writes another response.
         let mut scratch = SCRATCH.take();
@@ -67,13 +66,13 @@ impl JsonText {
         }
     }
 
-    /// Returns the bytes that are not shared with other texts.
+    /// Returns the number of bytes that are not shared with other responses.
     pub(crate) fn unshared_len(&self) -> usize {
         self.start.len()
     }
 
-    /// Keeps a permit for the memory of the text. A long text is copied into blocks; the memory of each block is released when
-    /// the client has taken it.
+    /// Keeps a permit for the memory of the text. A long text is copied into blocks. The memory of each block is released when
+    /// the client has received the block.
     pub(crate) fn with_memory(mut self, mut memory: Permit) -> Self {
         let start = std::mem::take(&mut self.start);
         if start.len() <= BLOCK {
@@ -89,7 +88,7 @@ impl JsonText {
         self
     }
 
-    /// Copies the text into one piece.
+    /// Returns the whole text as one vector.
     pub(crate) fn into_whole(self) -> Vec<u8> {
         let mut whole = Vec::from(self.start);
         let tail = self.tail.as_ref().map(AsRef::as_ref).unwrap_or_default();
@@ -116,7 +115,7 @@ impl JsonText {
     }
 }
 
-/// The minimum length, in bytes, of a text whose memory is counted.
+/// Minimum length of a text whose memory is counted, in bytes.
 pub(crate) const MIN_CHARGED: usize = 16 << 10;
 
 /// Returns a text that keeps its permit until all copies of the text are dropped.
@@ -132,7 +131,7 @@ pub(crate) fn charged(text: impl AsRef<[u8]> + Send + 'static, memory: Permit) -
     Bytes::from_owner(Charged(text, memory))
 }
 
-/// Writes the JSON-RPC response with the outcome of a handler.
+/// Writes the JSON-RPC response to the request `id` with the outcome of its handler.
 pub(crate) fn render(id: &RequestId, outcome: &Outcome) -> JsonText {
     match outcome {
         Ok(payload) => match payload.shared() {
@@ -149,7 +148,7 @@ pub(crate) fn render(id: &RequestId, outcome: &Outcome) -> JsonText {
     }
 }
 
-/// The minimum length, in bytes, of a shared text that is sent without a copy.
+/// Minimum length of a shared text that is sent without a copy, in bytes.
 const MIN_SHARED: usize = 16 << 10;
 
 #[cfg(test)]
@@ -167,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn nested_writes_do_not_mix() {
+    fn nested_writes_of_responses_do_not_mix_their_texts() {
         let long = vec![b'l'; MAX_COPIED + 1];
         for _ in 0..2 {
             let outer = JsonText::write(|out| {

@@ -21,7 +21,7 @@ pub(crate) enum Items {
 /// One request of a POST.
 pub(crate) struct BatchItem {
     pub(crate) running: Option<Running>,
-    /// The response, unless the request was cancelled.
+    /// The response. `None` if the request was cancelled or is still running.
     result: Option<JsonText>,
     status: StatusCode,
 }
@@ -45,7 +45,7 @@ impl Items {
         self.as_slice().iter().any(|item| item.running.is_some())
     }
 
-    /// Returns the status of the response: a batch is always answered with 200.
+    /// Returns the HTTP status of the response. The status for a batch is always 200.
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::Single(item) => item.status,
@@ -53,7 +53,8 @@ impl Items {
         }
     }
 
-    /// Returns the result of the request, or an array of the results of a batch. `None` if all requests were cancelled.
+    /// Removes and returns the result of the request, or an array of the results of a batch. Returns `None` if all requests were
+    /// cancelled.
     pub(crate) fn take_result(&mut self) -> Option<JsonText> {
         let items = match self {
             Self::Single(item) => return item.result.take(),
@@ -81,7 +82,7 @@ impl BatchItem {
         }
     }
 
-    /// Creates the item of a request that was answered at once.
+    /// Creates the item for a request that was answered at once.
     pub(crate) fn done(result: JsonText) -> Self {
         Self {
             running: None,
@@ -108,7 +109,7 @@ impl BatchItem {
         Poll::Ready(())
     }
 
-    /// Ends the handler after its deadline.
+    /// Ends a handler that has exceeded its deadline.
     pub(crate) fn expire(
         &mut self,
         session: &HttpSession,
@@ -148,8 +149,8 @@ impl BatchItem {
     }
 }
 
-/// Writes the response with the outcome of a handler. A long response is charged to the memory for responses that wait for their
-/// clients. If there is no room, an error replaces it.
+/// Writes the response with the outcome of a handler. The memory of a long response counts towards the limit for responses that
+/// wait for their clients. If the limit would be exceeded, writes an error instead.
 pub(crate) fn render(stream: &Stream, id: &RequestId, outcome: &Outcome) -> JsonText {
     let text = text::render(id, outcome);
     let length = text.unshared_len();

@@ -1,4 +1,4 @@
-//! The outcome of a call: a response, or the choice of another endpoint.
+//! The outcome of a call: a response, or the choice of another endpoint by the handler.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::server::session::HttpSession;
 use crate::server::session::events::StreamBody;
 use crate::server::stream::Stream;
 
-/// The outcome of a POST for its connection.
+/// The outcome of a POST.
 pub(crate) enum PostOutcome {
     Response(Response<Body>),
     /// The handler has chosen another endpoint.
@@ -25,13 +25,13 @@ pub(crate) enum PostOutcome {
 pub(crate) struct ForwardChoice {
     /// The stream of the call, which contains the address of the other endpoint.
     pub(crate) stream: Arc<Stream>,
-    /// The response of the handler, for the case that the other endpoint cannot be reached.
+    /// The response of the handler. It is sent if the other endpoint cannot be reached.
     pub(crate) response: Response<Body>,
 }
 
 impl PostOutcome {
-    /// Creates the outcome of a call: JSON, an event stream if the handler sent messages before, or the handler's choice of
-    /// another endpoint.
+    /// Creates the outcome of a call. This is a JSON response, or an event stream if the handler has sent messages, or the
+    /// handler's choice of another endpoint.
     pub(crate) fn of_call(
         session: &Arc<HttpSession>,
         stream: Arc<Stream>,
@@ -68,7 +68,7 @@ impl PostOutcome {
         }
     }
 
-    /// Keeps the permit of a request, see [`Body::hold`].
+    /// Keeps the permit of a request as [`Body::hold`] does.
     pub(crate) fn hold(&mut self, permit: Permit) {
         let response = match self {
             Self::Response(response) => response,

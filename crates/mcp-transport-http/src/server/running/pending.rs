@@ -19,11 +19,10 @@ use crate::server::session::stateless::RunningGuard;
 use crate::server::session::{ActivityGuard, HttpSession};
 use crate::server::stream::Stream;
 
-/// The effect of the end of the HTTP connection on a call whose response is not yet a stream.
+/// What happens to a call if its HTTP connection ends before the response has become a stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OnDisconnect {
-    /// The call continues in the background, and the client can fetch the result when it resumes the
-    /// stream.
+    /// The call continues in the background. The client receives the result when it resumes the stream.
     ///
     /// Specification: 2025-11-25, transports, sending messages to the server.
     Finish,
@@ -35,8 +34,8 @@ enum OnDisconnect {
 
 /// The requests of one POST while at least one handler is running.
 ///
-/// They are polled in the task of the HTTP connection. When the response becomes an event stream, they move to a separate task,
-/// so that a handler does not depend on how fast its client reads.
+/// The handlers are polled in the task of the HTTP connection. When the response becomes an event stream, they move to a separate
+/// task, so that they do not depend on how fast the client reads.
 pub(crate) struct PendingCall {
     items: Items,
     session: Arc<HttpSession>,
@@ -49,7 +48,7 @@ pub(crate) struct PendingCall {
     memory: Option<Permit>,
 }
 
-/// The guard that a call keeps while it is running.
+/// What a running call keeps until it ends.
 enum CallGuard {
     Session {
         _activity: ActivityGuard,
@@ -59,7 +58,7 @@ enum CallGuard {
 }
 
 impl CallGuard {
-    /// Returns the permit of a call that has finished. The call no longer counts as running.
+    /// Returns the permit of a call that has finished, and stops counting the call as running.
     fn into_permit(self) -> Option<Permit> {
         match self {
             Self::Session { permit, .. } => Some(permit),
@@ -68,10 +67,10 @@ impl CallGuard {
     }
 }
 
-/// The reason why the wait in the task of the HTTP connection ends.
+/// Why the task of the HTTP connection stops waiting for a call.
 enum WaitResult {
     Finished,
-    /// The response becomes an event stream.
+    /// The response must become an event stream.
     Stream,
 }
 
@@ -139,13 +138,13 @@ impl PendingCall {
         }
     }
 
-    /// Keeps the permit for the memory of the request as long as the call runs.
+    /// Keeps the permit for the memory of the request while the call runs.
     pub(crate) fn hold(&mut self, memory: Permit) {
         self.memory = Some(memory);
     }
 
-    /// Waits for the result, and responds with JSON. The response becomes an event stream if a
-    /// handler sends a message first, or after a delay, so that proxies keep the connection open.
+    /// Waits for the result, and responds with JSON. If a handler sends a message first, or after a delay, responds with an event
+    /// stream instead, so that proxies keep the connection open.
     pub(crate) async fn respond(mut self) -> PostOutcome {
         // Only a call that waits needs a timer.
         let first = std::future::poll_fn(|cx| Poll::Ready(self.poll_result(cx))).await;
@@ -206,7 +205,8 @@ impl PendingCall {
         }
     }
 
-    /// Returns the time at which the call has to be finished. A running handler can remove its deadline, as a subscription does.
+    /// Returns the time at which the call must have finished. Returns `None` if there is no deadline. A running handler can
+    /// remove its deadline: a subscription does this.
     fn deadline(&self) -> Option<Instant> {
         let limit = self.limit?;
         let mut running = self
@@ -248,7 +248,7 @@ impl PendingCall {
         event_stream(Body::events(events))
     }
 
-    /// Runs to the end in a separate task. If the call has a stream, the result is sent on the stream.
+    /// Runs the call to its end in a separate task. If the call has a stream, sends the result on the stream.
     async fn finish(mut self) {
         self.on_disconnect = OnDisconnect::Cancel;
         loop {

@@ -101,7 +101,7 @@ pub(crate) fn admit_stateless(
     })
 }
 
-/// Calls the handler of a request that passed [`admit_stateless`].
+/// Calls the handler of a request that [`admit_stateless`] has checked.
 ///
 /// # Errors
 /// A limit is reached.
@@ -151,7 +151,7 @@ pub(crate) fn start_stateless(
     }
 }
 
-/// Returns the state of a handler that returned `reply`, or panicked.
+/// Returns the state of a request whose handler returned `reply` or panicked.
 fn progress_of(
     reply: Result<Reply, ErrorObject>,
     exchange: &Exchange,

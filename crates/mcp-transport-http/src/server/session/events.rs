@@ -1,4 +1,4 @@
-//! The connection that carries a stream.
+//! The HTTP connection that carries a stream.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use crate::server::session::replayed::Resumed;
 use crate::server::session::{ActivityGuard, HttpSession};
 use crate::server::stream::{Stream, frames};
 
-/// The body of a response that carries a stream: first the events to replay, then new events.
+/// The body of a response that carries a stream. It sends the stored events first, and then new events.
 ///
-/// When it is dropped, another connection can resume the stream.
+/// After the body is dropped, another connection can resume the stream.
 pub(crate) struct StreamBody {
     stream: Arc<Stream>,
     reader: u64,
-    /// A comment, which is sent before everything else.
+    /// A comment that is sent before all events.
     comment: Option<Bytes>,
     resumed: Option<Box<Resumed>>,
     keep_alive: Option<Pin<Box<Sleep>>>,
@@ -43,24 +43,24 @@ impl StreamBody {
         }
     }
 
-    /// Creates the body for the stored rest of a stream whose call has ended.
+    /// Creates the body for a stream whose call has ended. It sends only the stored events that remain.
     pub(crate) fn ended(session: &Arc<HttpSession>) -> Self {
         let ended = Stream::for_session(&session.streams, None);
         ended.finish(None);
         Self::new(session, ended, 0)
     }
 
-    /// Keeps `held` until the stream is closed.
+    /// Keeps `held` until the body is dropped.
     pub(crate) fn hold(&mut self, held: impl Send + Sync + 'static) {
         self._held = Some(Box::new(held));
     }
 
-    /// Sends stored events before new events.
+    /// Makes the body send stored events before new events.
     pub(crate) fn resume(&mut self, resumed: Resumed) {
         self.resumed = Some(Box::new(resumed));
     }
 
-    /// Sends a comment if the stream has been idle.
+    /// Returns a comment if nothing was sent for the keep-alive interval.
     fn poll_quiet(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let interval = self.stream.streams.options.streams.keep_alive_interval;
         let timer = self

@@ -1,4 +1,4 @@
-//! The additional state of a session if its endpoint has a session store.
+//! The additional state that a session has if its endpoint has a session store.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,19 +10,19 @@ use tokio::time::Instant;
 use crate::server::session_store::SessionLease;
 use crate::sync::lock;
 
-/// The lease of a session, and the version of its state that is stored.
+/// The lease of a session, and the version of its state that was last stored.
 pub(crate) struct StoredSession {
     pub(crate) lease: SessionLease,
     pub(crate) created: Timestamp,
-    /// The secret number in the event ids of the first lease.
+    /// The secret number in the event ids under the first lease of the session.
     pub(crate) event_tag: u64,
-    /// The age of the session when this endpoint began to serve it.
+    /// The age that the session had when this endpoint began to serve it.
     pub(crate) initial_age: Duration,
-    /// The value of `Session::changes` for the stored state.
+    /// The value of `Session::changes` when the state was last stored.
     pub(crate) saved: AtomicU64,
     /// A lock that is held while the state is written, so that an older state does not replace a newer state.
     pub(crate) saving: tokio::sync::Mutex<()>,
-    /// When the store last confirmed the lease.
+    /// The time at which the store last confirmed the lease.
     confirmed: Mutex<Instant>,
     is_released: AtomicBool,
 }

@@ -35,19 +35,20 @@ pub(crate) struct HttpSession {
     pub(crate) principal: Option<Principal>,
     /// The capacity for streams that are opened by GET.
     pub(crate) open_streams: Capacity,
-    /// Number of running requests and open connections. The session does not expire while there is a request or a connection.
+    /// Number of running requests and open connections. The session does not expire while this number is greater than 0.
     active: AtomicUsize,
     created: Instant,
-    /// Time of the last use, in milliseconds since the session was created.
+    /// Time of the last use, in milliseconds since this object was created.
     last_used: AtomicU64,
-    /// The memory that is reserved for the session, in bytes.
+    /// The memory that is counted for the session, in bytes.
     memory: AtomicUsize,
-    /// The state for the session store, if the endpoint has one ([`ServerOptions::with_session_store`]).
+    /// The additional state for the session store. `None` if the endpoint has no store ([`ServerOptions::with_session_store`]).
     pub(crate) stored: Option<Box<StoredSession>>,
 }
 
 impl HttpSession {
-    /// Creates a session that waits for `initialize`. Without `identity`, creates a session object that several clients share.
+    /// Creates a session that waits for `initialize`. If `identity` is `None`, creates a session object that several clients
+    /// share.
     pub(crate) fn new(
         inbound: Arc<ServerSession>,
         options: &Arc<ServerOptions>,
@@ -81,8 +82,8 @@ impl HttpSession {
         })
     }
 
-    /// Creates a session object for requests without a session id. Without `revision` it serves the
-    /// stateless revision.
+    /// Creates a session object for requests without a session id. If `revision` is `None`, the object serves the stateless
+    /// revision.
     pub(crate) fn without_id(
         service: &Arc<dyn Service>,
         options: &Arc<ServerOptions>,
@@ -93,7 +94,7 @@ impl HttpSession {
         Self::new(inbound, options, responses, None, None, None, None)
     }
 
-    /// Returns the number and the memory with which the session counts towards the limits on sessions.
+    /// Returns how much the session counts towards the limits on the number and memory of sessions.
     pub(crate) fn usage(&self) -> Usage {
         Usage {
             sessions: 1,
@@ -101,7 +102,7 @@ impl HttpSession {
         }
     }
 
-    /// Sets the memory that was reserved for the session.
+    /// Sets the memory that is counted for the session.
     pub(crate) fn set_memory(&self, bytes: usize) {
         self.memory.store(bytes, Ordering::Release);
     }
@@ -123,22 +124,22 @@ impl HttpSession {
         age
     }
 
-    /// If the session may be ended to make room for other sessions, returns the time at which it was last used. `None` for a
-    /// session with a principal.
+    /// Returns the time at which the session was last used, if the session may be ended to make room for other sessions. Returns
+    /// `None` for a session that has a principal or is in use.
     pub(crate) fn idle_since(&self) -> Option<Instant> {
         let is_idle = self.active.load(Ordering::Acquire) == 0 && self.principal.is_none();
         let last_used = Duration::from_millis(self.last_used.load(Ordering::Relaxed));
         is_idle.then(|| self.created + last_used)
     }
 
-    /// Keeps the session from expiring until the guard is dropped.
+    /// Returns a guard that keeps the session from expiring.
     pub(crate) fn activity_guard(self: &Arc<Self>) -> ActivityGuard {
         self.active.fetch_add(1, Ordering::SeqCst);
         self.touch();
         ActivityGuard(Arc::clone(self))
     }
 
-    /// Returns the reason why the session has expired, if it has.
+    /// Returns the reason why the session has expired. Returns `None` if it has not expired.
     pub(crate) fn expiry_reason(&self, options: &ServerOptions) -> Option<&'static str> {
         let age = self.created.elapsed();
         // An open stream does not prolong the session.
@@ -159,7 +160,7 @@ impl HttpSession {
         }
     }
 
-    /// Stops serving a session that another endpoint has claimed: the standalone stream ends, and running requests finish.
+    /// Stops serving a session that another endpoint has claimed. Ends the standalone stream, but lets running requests finish.
     /// [`SessionTable`](table::SessionTable) calls this method.
     pub(crate) fn stop_serving(&self) {
         tracing::debug!("another endpoint has claimed the session");
@@ -178,12 +179,12 @@ impl HttpSession {
         ));
     }
 
-    /// Returns whether a request or a connection uses the session.
+    /// Returns whether a running request or an open connection uses the session.
     pub(crate) fn is_active(&self) -> bool {
         self.active.load(Ordering::Acquire) > 0
     }
 
-    /// Ends the session: server requests fail, handlers are cancelled, and streams end.
+    /// Ends the session. Server requests fail, handlers are cancelled, and streams end.
     pub(crate) fn close(&self, reason: &Closed) {
         if !self.streams.close(reason) {
             return;

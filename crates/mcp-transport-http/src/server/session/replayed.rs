@@ -13,32 +13,34 @@ use crate::server::event_store::{EventStore, EventStoreError, Replay, StreamKey}
 use crate::server::stream::Stream;
 use crate::sync::lock;
 
-/// Size of the events that are read at once, in bytes. Further events are read when the client has received these.
+/// Maximum total size of the events that are read at once, in bytes. The next events are read after the client has received these
+/// events.
 pub(crate) const PART_BYTES: usize = 64 << 10;
-/// Value of `left` for all events that the store has.
+/// The value of `left` which means that all events in the store must be read.
 pub(crate) const ALL: u64 = u64::MAX;
-/// Memory of an event besides its text, in bytes.
+/// Memory of an event in addition to its text, in bytes.
 const EVENT_COST: usize = 64;
 
 type Reading = BoxFuture<'static, Result<Replay, EventStoreError>>;
 
-/// The stored events of one stream that follow an event. They are read in parts.
+/// The stored events of one stream that follow after a given event. They are read in parts.
 pub(crate) struct Replayed {
     store: Arc<dyn EventStore>,
     key: StreamKey,
     /// The sequence number of the last event that was read.
     after: u64,
-    /// Number of events that still have to be read; [`ALL`] for all events that the store has.
+    /// Number of events that must still be read. [`ALL`] means all events that the store has.
     left: u64,
     events: VecDeque<Bytes>,
-    /// The pending read. It is in a mutex, because the body of a response is `Sync`.
+    /// The pending read. It is in a mutex because the body of a response must be `Sync`.
     reading: Mutex<Option<Reading>>,
-    /// Whether missing events are accepted. If so, and the store has dropped events, the stream continues without these events.
+    /// Whether the stream may continue without events that the store has dropped.
     may_be_dropped: bool,
 }
 
 impl Replayed {
-    /// Creates the replay of at most `left` events after the event `after`, and reads the first part. Returns `None` if the store has dropped some of them.
+    /// Creates the replay of at most `left` events after the event `after`, and reads the first part. Returns `None` if the store
+    /// has dropped some of these events.
     pub(crate) async fn read(
         store: &Arc<dyn EventStore>,
         key: StreamKey,
@@ -52,8 +54,8 @@ impl Replayed {
         Ok(replayed.add(part).then_some(replayed))
     }
 
-    /// Creates the replay of all events after the event `after`. If the store has dropped some of them, the replay is empty.
-    /// Reads nothing yet.
+    /// Creates the replay of all events after the event `after`. Does not read from the store yet. If the store has dropped some
+    /// of these events, the replay is empty.
     pub(crate) fn later(store: &Arc<dyn EventStore>, key: StreamKey, after: u64) -> Self {
         Self {
             store: Arc::clone(store),
@@ -66,7 +68,7 @@ impl Replayed {
         }
     }
 
-    /// Adds events that were read. Returns `false` if the store has fewer than `left` events.
+    /// Adds a part that was read from the store. Returns `false` if the store has fewer events than `left`.
     fn add(&mut self, part: Replay) -> bool {
         let events = match part {
             Replay::Events(events) => events,
@@ -100,10 +102,10 @@ impl Replayed {
         self.events.is_empty() && self.left == 0
     }
 
-    /// Returns the next event; `None` at the end.
+    /// Returns the next event. Returns `None` at the end.
     ///
     /// # Errors
-    /// The store cannot be read, the store has dropped the next event, or there is no memory for the event.
+    /// The store cannot be read or has dropped the next event, or the memory for events is exhausted.
     pub(crate) fn poll_next(
         &mut self,
         cx: &mut Context<'_>,
@@ -134,13 +136,13 @@ impl Replayed {
 
 /// The stored events that a connection sends before new events when it resumes a stream.
 pub(crate) struct Resumed {
-    /// The events of earlier leases, whose numbers belong to other streams.
+    /// The events that were sent under earlier leases. Their sequence numbers do not belong to the current stream.
     earlier: VecDeque<Replayed>,
     replay: Option<Replayed>,
-    /// The sequence number of the last event that was sent.
+    /// The sequence number of the last event of the current stream that was sent.
     sent: u64,
     memory: ReplayMemory,
-    /// Whether events could not be read, so that the client must resume again.
+    /// Whether reading events has failed. The client must then resume the stream again.
     pub(crate) is_broken: bool,
 }
 
@@ -165,7 +167,7 @@ impl Resumed {
         self.earlier.is_empty() && self.replay.as_ref().is_none_or(Replayed::is_end)
     }
 
-    /// Returns the next event of a stream; `None` if all events were sent.
+    /// Returns the next event. Returns `None` if all events were sent.
     ///
     /// # Errors
     /// The errors of [`Replayed::poll_next`].
@@ -196,16 +198,16 @@ impl Resumed {
     }
 }
 
-/// The permit for the memory of events that were read but not sent.
+/// The permit for the memory of events that were read but not sent yet.
 pub(crate) struct ReplayMemory {
     permit: Permit,
     owner: Option<KnownOwner>,
-    /// Number of charged bytes: the size of the largest part so far.
+    /// Number of counted bytes, which is the size of the largest part so far.
     charged: usize,
 }
 
 impl ReplayMemory {
-    /// Charges the events of parts to a permit, which already contains `charged` bytes for them.
+    /// Creates the value from a permit that already contains `charged` bytes for events.
     pub(crate) fn new(permit: Permit, owner: Option<KnownOwner>, charged: usize) -> Self {
         Self {
             permit,

@@ -1,4 +1,4 @@
-//! Reservations of capacity for new sessions.
+//! Reservations of capacity for new sessions, which are made before a session is opened.
 
 use crate::permit::share::KnownOwner;
 use crate::server::options::ServerOptions;
@@ -7,10 +7,10 @@ use crate::server::session::HttpSession;
 use crate::server::session::table::SessionTable;
 use crate::server::session::usage::{NoRoom, Usage};
 
-/// Maximum number of evictions for one new session. One eviction can end several sessions.
+/// Maximum number of times that old sessions are ended for one new session. Each time can end several sessions.
 const MAX_EVICTIONS: usize = 8;
 
-/// Capacity for a session. Released on drop, unless it is committed.
+/// Reserved capacity for one session. It is released on drop, unless it was committed.
 pub(crate) struct SessionReservation<'a> {
     table: &'a SessionTable,
     options: &'a ServerOptions,
@@ -19,10 +19,10 @@ pub(crate) struct SessionReservation<'a> {
 }
 
 impl<'a> SessionReservation<'a> {
-    /// Reserves capacity for a session before the description of its client is known.
+    /// Reserves capacity for a session whose client identity is not known yet.
     ///
     /// # Errors
-    /// A limit is reached; the refusal names it.
+    /// A limit is reached. The error response names the limit.
     pub(crate) fn take(
         table: &'a SessionTable,
         options: &'a ServerOptions,
@@ -38,7 +38,7 @@ impl<'a> SessionReservation<'a> {
         Ok(reservation)
     }
 
-    /// Adds the memory of the client identity of an initialized session.
+    /// Adds the memory of the client identity to the reservation, after the session was initialized.
     ///
     /// # Errors
     /// The same as for [`take`](Self::take).
@@ -73,7 +73,7 @@ impl<'a> SessionReservation<'a> {
         Ok(())
     }
 
-    /// Transfers the capacity to the session, which releases it at its end.
+    /// Transfers the capacity to the session. The session releases it when it ends.
     pub(crate) fn commit(mut self) {
         self.part = Usage::default();
     }

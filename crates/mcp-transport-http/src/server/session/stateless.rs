@@ -13,7 +13,7 @@ use crate::sync::lock;
 
 /// Serves the requests of the stateless revision.
 pub(crate) struct StatelessRequests {
-    /// One session object for all requests. It keeps no state of a request.
+    /// The session object for all requests of the stateless revision. It keeps no state between requests.
     pub(crate) session: Arc<HttpSession>,
     pub(crate) running: Arc<RunningRequests>,
 }
@@ -37,8 +37,8 @@ impl StatelessRequests {
     }
 }
 
-/// The running requests, for their cancellation at shutdown. Different clients choose the request ids, so the ids may repeat and
-/// are not used as keys. The permits limit the number of entries.
+/// The running requests. They are listed here so that they can be cancelled at shutdown. Request ids are not used as keys,
+/// because different clients may choose the same id. The permits limit the number of entries.
 #[derive(Default)]
 pub(crate) struct RunningRequests {
     next: AtomicU64,
@@ -73,7 +73,7 @@ impl RunningRequests {
         }
     }
 
-    /// Removes a request. Returns its permit, unless it was removed before.
+    /// Removes a request. Returns its permit, or `None` if the request was removed before.
     fn remove(&self, number: u64) -> Option<Permit> {
         let entry = lock(&self.running).remove(&number)?;
         entry.exchange.cancel();
@@ -89,15 +89,15 @@ impl RunningRequests {
     }
 }
 
-/// A guard that keeps a request in the table. If there are several guards, the first guard that is dropped releases the permit of
-/// the request. It also cancels the request, unless the request has been answered.
+/// A guard that keeps a request in the table. If a request has several guards, the first guard that is dropped removes the
+/// request and releases its permit. If the request has not been answered, it also cancels the request.
 pub(crate) struct RunningGuard {
     running: Arc<RunningRequests>,
     number: u64,
 }
 
 impl RunningGuard {
-    /// Removes a request that has been answered. Returns its permit.
+    /// Removes a request that was answered. Returns its permit.
     pub(crate) fn into_permit(self) -> Option<Permit> {
         self.running.remove(self.number)
     }

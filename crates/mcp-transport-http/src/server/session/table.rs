@@ -1,4 +1,4 @@
-//! The table of sessions: finds, counts and expires them.
+//! The table of sessions. It finds and counts sessions, and ends expired sessions.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, RwLock, Weak};
@@ -18,41 +18,41 @@ use crate::sync::lock;
 
 const SHARDS: usize = 16;
 
-/// If the table is full, this part of the maximum number of sessions is evicted at once.
+/// The maximum number of sessions divided by this number is how many sessions are ended at once when the table is full.
 const EVICTION_DIVISOR: usize = 100;
 
-/// Maximum number of ended sessions that wait until they are removed from the session store. Further sessions stay in the store until
-/// they expire.
+/// Maximum number of ended sessions that are queued for removal from the session store. Further ended sessions stay in the store
+/// until they expire.
 const MAX_EVICTED: usize = 16_384;
 
-/// The minimum time between two sweeps of a full table that rejected clients cause. A sweep visits every session, and many
-/// clients may be rejected at once.
+/// Minimum time between two sweeps that are started because a client was rejected. A sweep visits every session, and many clients
+/// may be rejected within a short time.
 const MIN_SWEEP_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The ids are random, and a client cannot choose the id of a session, so a fast hash suffices.
+/// The sessions by id. A fast hash is sufficient, because ids are random and a client cannot choose the id of a session.
 type Sessions = HashMap<SessionId, Arc<HttpSession>, foldhash::fast::RandomState>;
 
 /// All sessions of an endpoint.
 pub(crate) struct SessionTable {
     shards: [RwLock<Sessions>; SHARDS],
     pub(crate) usage: SessionUsage,
-    /// Sessions that another endpoint has claimed. Sessions whose requests have finished are dropped.
+    /// Objects of sessions that another endpoint has claimed. An object is dropped when its requests have finished.
     released: Mutex<Vec<(SessionId, Weak<HttpSession>)>>,
-    /// Sessions that were ended to make room, and are still in the session store.
+    /// Sessions that were ended to make room for other sessions, and that are still in the session store.
     evicted: Mutex<Vec<EvictedSession>>,
     sweeper: Mutex<Sweeper>,
 }
 
-/// The lease of a session that was ended to make room, and its client.
+/// The lease and the client of a session that was ended to make room for other sessions.
 pub(crate) type EvictedSession = (SessionLease, Option<KnownOwner>);
 
-/// The leases of sessions that several endpoints share.
+/// Access to the leases of sessions that several endpoints share.
 pub(crate) trait Leases: Send + Sync + 'static {
     /// Renews the leases of sessions in use, and removes evicted sessions from the store.
     fn renew(self: &Arc<Self>, table: &Arc<SessionTable>) -> impl Future<Output = ()> + Send;
 }
 
-/// The task that closes expired sessions, and the time of the last sweep for a rejected client.
+/// The task that ends expired sessions, and the time of the last sweep that a rejected client caused.
 #[derive(Default)]
 struct Sweeper {
     task: Option<AbortHandle>,
@@ -80,9 +80,9 @@ impl SessionTable {
         shard.get(id).cloned()
     }
 
-    /// Ends the sessions of `owner` that have been idle longest. Without `owner`, chooses the clients without a principal whose
-    /// sessions take the most memory. Ends several sessions at once, because each call visits every session. Returns the number
-    /// of ended sessions.
+    /// Ends the sessions of `owner` that have been idle for the longest time. If `owner` is `None`, ends such sessions of the
+    /// clients without a principal whose sessions use the most memory. Each call visits every session, so it ends several
+    /// sessions at once. Returns the number of ended sessions.
     pub(super) fn evict(&self, owner: Option<&KnownOwner>, options: &ServerOptions) -> usize {
         let largest = self.usage.largest_owners();
         let is_candidate = |session: &HttpSession| match (owner, session.owner()) {
@@ -131,19 +131,19 @@ impl SessionTable {
         }
     }
 
-    /// Returns the sessions that were ended to make room since the last call.
+    /// Removes and returns the sessions that were ended to make room since the last call.
     pub(crate) fn take_evicted(&self) -> Vec<EvictedSession> {
         std::mem::take(&mut lock(&self.evicted))
     }
 
-    /// Inserts a session whose capacity was reserved.
+    /// Inserts a session. Its capacity must have been reserved.
     pub(crate) fn insert(&self, id: SessionId, session: Arc<HttpSession>) {
         let shard = self.shard(&id).write();
         let mut shard = shard.unwrap_or_else(std::sync::PoisonError::into_inner);
         shard.insert(id, session);
     }
 
-    /// Removes a session. The caller closes it.
+    /// Removes and returns a session. The caller must close the session.
     pub(crate) fn remove(&self, id: &SessionId) -> Option<Arc<HttpSession>> {
         let shard = self.shard(id).write();
         let removed = shard
@@ -155,7 +155,7 @@ impl SessionTable {
         removed
     }
 
-    /// Removes a session, unless another session has taken its id.
+    /// Removes this session object from the table. Returns `false` if the table has another object under this id.
     pub(crate) fn remove_same(&self, id: &SessionId, session: &Arc<HttpSession>) -> bool {
         let shard = self.shard(id).write();
         let mut shard = shard.unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -169,12 +169,12 @@ impl SessionTable {
         is_same
     }
 
-    /// Releases the capacity of a session.
+    /// Releases the capacity that a session uses.
     fn release(&self, session: &HttpSession) {
         self.usage.release(session.owner(), session.usage());
     }
 
-    /// Closes expired sessions, and expires events in the store.
+    /// Ends expired sessions, and removes expired events from the event store.
     pub(crate) fn sweep(&self, options: &ServerOptions) {
         for shard in &self.shards {
             let expired: Vec<(SessionId, &'static str)> = {
@@ -204,7 +204,7 @@ impl SessionTable {
         }
     }
 
-    /// Stops serving a session that another endpoint has claimed; its running requests finish.
+    /// Stops serving a session that another endpoint has claimed. Its running requests can finish.
     pub(crate) fn yield_session(&self, id: &SessionId, session: &Arc<HttpSession>) {
         if !self.remove_same(id, session) {
             return;
@@ -217,7 +217,7 @@ impl SessionTable {
         session.stop_serving();
     }
 
-    /// Returns the objects of this session under earlier leases of this endpoint. Their requests are still running.
+    /// Returns the objects of this session from earlier leases of this endpoint. They have requests that are still running.
     pub(crate) fn released(&self, session: &HttpSession) -> Vec<Arc<HttpSession>> {
         let Some(stored) = &session.stored else {
             return Vec::new();
@@ -229,7 +229,7 @@ impl SessionTable {
         same.filter_map(|(_, session)| session.upgrade()).collect()
     }
 
-    /// Returns the sessions that `is_wanted` selects.
+    /// Returns all sessions for which `is_wanted` returns `true`.
     pub(crate) fn select(
         &self,
         is_wanted: impl Fn(&HttpSession) -> bool,
@@ -266,7 +266,7 @@ impl SessionTable {
         }
     }
 
-    /// Closes expired sessions, unless this was done a moment ago.
+    /// Ends expired sessions. Does nothing if the last sweep was less than [`MIN_SWEEP_INTERVAL`] ago.
     pub(super) fn sweep_if_due(&self, options: &ServerOptions) {
         let now = Instant::now();
         {
@@ -281,8 +281,8 @@ impl SessionTable {
         self.sweep(options);
     }
 
-    /// Starts the task that closes expired sessions, unless it is running. The task ends with the table. Each round renews
-    /// `leases`.
+    /// Starts the task that ends expired sessions, unless it is running. In each round, the task also renews `leases`. The task
+    /// ends with the table.
     pub(crate) fn ensure_sweeper(
         self: &Arc<Self>,
         options: &Arc<ServerOptions>,

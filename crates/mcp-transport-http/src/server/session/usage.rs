@@ -10,7 +10,7 @@ use crate::sync::lock;
 /// The memory of a session in bytes, without the client identity.
 pub(crate) const SESSION: usize = 5 << 10;
 
-/// A number of sessions, and their memory in bytes.
+/// A number of sessions, and the memory of these sessions in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Usage {
     pub(crate) sessions: usize,
@@ -35,7 +35,7 @@ impl Usage {
     }
 }
 
-/// The number and the memory of the sessions of an endpoint.
+/// The number and memory of an endpoint's sessions: in total, and for each client.
 #[derive(Default)]
 pub(crate) struct SessionUsage(Mutex<Counts>);
 
@@ -45,14 +45,14 @@ struct Counts {
     owners: HashMap<KnownOwner, Usage>,
 }
 
-/// The limit that was reached.
+/// Which limit was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoRoom {
-    /// The number or the memory of all sessions.
+    /// The limit on the number or memory of all sessions.
     All,
-    /// The number of sessions of one principal.
+    /// The limit on the number of sessions of one principal.
     Principal,
-    /// The client has used its share.
+    /// The share of one client.
     Share,
 }
 
@@ -61,7 +61,7 @@ impl SessionUsage {
         lock(&self.0).total
     }
 
-    /// Counts `part` for a client.
+    /// Adds `part` to the usage of a client. Returns an error if a limit would be exceeded.
     pub(super) fn reserve(
         &self,
         owner: Option<&KnownOwner>,
@@ -98,7 +98,7 @@ impl SessionUsage {
         Ok(())
     }
 
-    /// Releases `part` of the usage of a client.
+    /// Subtracts `part` from the usage of a client.
     pub(crate) fn release(&self, owner: Option<&KnownOwner>, part: Usage) {
         let counts = &mut *lock(&self.0);
         counts.total.subtract(part);
@@ -112,7 +112,7 @@ impl SessionUsage {
         }
     }
 
-    /// Returns the client whose sessions use the most memory, and all clients whose sessions use more than half as much.
+    /// Returns the client whose sessions use the most memory, and all clients whose sessions use more than half of this memory.
     pub(super) fn largest_owners(&self) -> HashSet<KnownOwner> {
         let counts = lock(&self.0);
         let bytes = counts.owners.values().map(|usage| usage.bytes);

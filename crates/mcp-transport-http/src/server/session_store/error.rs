@@ -16,16 +16,16 @@ pub struct SessionStoreError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SessionStoreErrorKind {
-    /// A session with this id exists.
+    /// A session with this id already exists.
     Conflict,
     /// The lease is not current: another endpoint has claimed the session, or the session was
     /// removed or has expired.
     LeaseLost,
-    /// A limit of the store is reached; the message names it.
+    /// A limit of the store is reached. The message names the limit.
     Full,
     /// The record is damaged, or a later version of this crate wrote it.
     Unreadable,
-    /// The store is not reachable, did not answer in time, or failed.
+    /// The store cannot be reached, did not answer in time, or failed.
     Unavailable,
 }
 
@@ -39,7 +39,7 @@ impl SessionStoreError {
         }
     }
 
-    /// Creates the error for a lease that is not current.
+    /// Creates the error for a lease that is no longer current.
     pub fn lease_lost() -> Self {
         Self::new(
             SessionStoreErrorKind::LeaseLost,
@@ -47,7 +47,7 @@ impl SessionStoreError {
         )
     }
 
-    /// Creates the error for an id that exists.
+    /// Creates the error for a session id that already exists.
     pub fn conflict() -> Self {
         Self::new(
             SessionStoreErrorKind::Conflict,
@@ -55,7 +55,7 @@ impl SessionStoreError {
         )
     }
 
-    /// Sets the cause.
+    /// Sets the cause of the error.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.source = Some(source.into());

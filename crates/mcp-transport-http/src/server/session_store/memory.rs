@@ -13,8 +13,7 @@ use super::{EndpointId, SessionLease, SessionStore};
 use crate::server::session_id::SessionId;
 use crate::sync::lock;
 
-/// A [`SessionStore`] in memory, for tests and for several endpoints in one process. Cloning returns
-/// another handle to the same sessions.
+/// A [`SessionStore`] in memory, for tests and for several endpoints in one process. All clones share the same sessions.
 #[derive(Clone)]
 pub struct MemorySessionStore {
     sessions: Arc<Mutex<Sessions>>,
@@ -25,7 +24,7 @@ pub struct MemorySessionStore {
 #[derive(Default)]
 struct Sessions {
     entries: HashMap<SessionId, Entry>,
-    /// The total size of the records.
+    /// The total size of the records, in bytes.
     bytes: usize,
 }
 
@@ -59,7 +58,7 @@ impl MemorySessionStore {
         self
     }
 
-    /// Returns the number of stored sessions, including expired sessions that were not removed yet.
+    /// Returns the number of stored sessions, including expired sessions that have not been removed yet.
     pub fn len(&self) -> usize {
         lock(&self.sessions).entries.len()
     }
@@ -151,7 +150,7 @@ impl Sessions {
             .filter(|entry| entry.expires > now)
     }
 
-    /// Finds the session of a lease that is current.
+    /// Returns the stored session if `lease` is its current lease, and an error otherwise.
     fn leased(
         &mut self,
         lease: SessionLease,

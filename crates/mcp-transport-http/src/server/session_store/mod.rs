@@ -1,4 +1,4 @@
-//! Stores sessions outside the process, so that another process can continue them.
+//! Session stores. They keep sessions outside of the process, so that another process can continue the sessions.
 //!
 //! Specification: [session
 //! management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management).
@@ -22,29 +22,31 @@ pub use record::SessionRecord;
 ///
 /// Rules for implementations:
 ///
-/// - A record is opaque: write the bytes that [`SessionRecord::encode`] returns. The lease and the expiry are stored beside it.
+/// - A record is opaque: write the bytes that [`SessionRecord::encode`] returns. Store the lease and the expiry in addition to
+///   the record.
 /// - A session has one lease at a time. Its fencing number is 1 after [`create`](Self::create) and grows with every
-///   [`claim`](Self::claim). A method with a lease as its argument compares this lease with the stored lease, and makes its
-///   change, in one atomic step. If the leases differ, the method changes nothing and fails with
-///   [`LeaseLost`](SessionStoreErrorKind::LeaseLost). Two endpoints therefore never change the same session.
-/// - A session whose expiry is not after `now` does not exist: it is not returned, claimed or
-///   changed. A store reads no clock, except to remove expired sessions.
+///   [`claim`](Self::claim). A method that receives a lease compares it with the stored lease and makes its change in one atomic
+///   step. If the leases differ, the method changes nothing and fails with [`LeaseLost`](SessionStoreErrorKind::LeaseLost).
+///   Therefore, two endpoints never change the same session.
+/// - If the expiry of a session is not after `now`, the session counts as nonexistent: it is not returned, claimed or changed. A
+///   store may read a clock only to remove expired sessions.
 /// - When a method completes without an error, its change is visible to every endpoint that shares
 ///   the store.
-/// - If a future is dropped, its change may or may not have been made.
-/// - A store accepts records of up to [`SessionRecord::MAX_BYTES`]. It has a limit on sessions and rejects further sessions with
-///   [`Full`](SessionStoreErrorKind::Full). It never removes sessions that have not expired to make room.
+/// - If the future of a method is dropped, the change may or may not have been made.
+/// - A store accepts records of up to [`SessionRecord::MAX_BYTES`]. It limits the number of sessions and rejects further sessions
+///   with [`Full`](SessionStoreErrorKind::Full). It never removes a session that has not expired to make room for another
+///   session.
 /// - A method that waits must not block its thread. The endpoint limits the number of concurrent
 ///   calls and drops a call that takes too long; see
 ///   [`with_session_store`](crate::ServerOptions::with_session_store).
 ///
-/// A [`SessionId`] is a secret: a reader of the store can use its sessions.
+/// A [`SessionId`] is a secret: any program that can read the store can use its sessions.
 pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     /// Stores a new session with its first lease.
     ///
     /// # Errors
-    /// [`Conflict`](SessionStoreErrorKind::Conflict) if the session exists;
-    /// [`Full`](SessionStoreErrorKind::Full); [`Unavailable`](SessionStoreErrorKind::Unavailable).
+    /// [`Conflict`](SessionStoreErrorKind::Conflict) if a session with this id exists; [`Full`](SessionStoreErrorKind::Full);
+    /// [`Unavailable`](SessionStoreErrorKind::Unavailable).
     fn create(
         &self,
         lease: SessionLease,
@@ -53,7 +55,7 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
         now: Timestamp,
     ) -> BoxFuture<'_, Result<(), SessionStoreError>>;
 
-    /// Returns the record of a session without claiming it; `None` if the session does not exist or has expired.
+    /// Returns the record of a session without claiming the session. Returns `None` if the session does not exist or has expired.
     ///
     /// # Errors
     /// [`Unreadable`](SessionStoreErrorKind::Unreadable);
@@ -64,11 +66,11 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
         now: Timestamp,
     ) -> BoxFuture<'_, Result<Option<SessionRecord>, SessionStoreError>>;
 
-    /// Takes the lease of a session from its owner. Returns the new lease, whose fencing number is one larger, and the record;
-    /// `None` if the session does not exist or has expired.
+    /// Takes the lease of a session from its owner. Returns the record and the new lease, whose fencing number is one larger.
+    /// Returns `None` if the session does not exist or has expired.
     ///
     /// # Errors
-    /// [`Unreadable`](SessionStoreErrorKind::Unreadable), and the lease is unchanged;
+    /// [`Unreadable`](SessionStoreErrorKind::Unreadable), in which case the lease is unchanged;
     /// [`Unavailable`](SessionStoreErrorKind::Unavailable).
     fn claim(
         &self,
@@ -77,8 +79,8 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
         now: Timestamp,
     ) -> BoxFuture<'_, Result<Option<(SessionLease, SessionRecord)>, SessionStoreError>>;
 
-    /// Checks that a lease is current, and moves the expiry of the session to `expires`, if `expires` is later than the stored
-    /// expiry. An endpoint calls it before each request of the session; most calls do not change the expiry and need no write.
+    /// Checks that a lease is current. If `expires` is later than the stored expiry of the session, replaces the expiry. An
+    /// endpoint calls this method before each request of the session. Most calls do not change the expiry and need no write.
     ///
     /// # Errors
     /// [`LeaseLost`](SessionStoreErrorKind::LeaseLost) if another endpoint has claimed the session,
@@ -94,7 +96,7 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     /// Replaces the record of a session, and sets its expiry.
     ///
     /// # Errors
-    /// As [`renew`](Self::renew), and [`Full`](SessionStoreErrorKind::Full).
+    /// The errors of [`renew`](Self::renew), and [`Full`](SessionStoreErrorKind::Full).
     fn update(
         &self,
         lease: SessionLease,
@@ -106,7 +108,7 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     /// Removes a session if `lease` is current.
     ///
     /// # Errors
-    /// As [`renew`](Self::renew).
+    /// The errors of [`renew`](Self::renew).
     fn remove(
         &self,
         lease: SessionLease,
@@ -114,7 +116,7 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     ) -> BoxFuture<'_, Result<(), SessionStoreError>>;
 }
 
-/// The right of one endpoint to serve and change a session.
+/// A lease: the right of one endpoint to serve and change a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SessionLease {
@@ -122,7 +124,7 @@ pub struct SessionLease {
     pub session: SessionId,
     /// The endpoint that holds the lease.
     pub owner: EndpointId,
-    /// The fencing number. Of two leases of a session, the one with the larger number is current.
+    /// The fencing number. If two leases of a session are compared, the lease with the larger number is newer.
     pub fence: u64,
 }
 
@@ -141,7 +143,7 @@ impl SessionLease {
         Self::new(session, owner, 1)
     }
 
-    /// Returns the lease that follows this lease, with another owner.
+    /// Returns the next lease of the session, with this owner.
     #[must_use]
     pub const fn next(self, owner: EndpointId) -> Self {
         Self::new(self.session, owner, self.fence.saturating_add(1))

@@ -1,4 +1,4 @@
-//! The stored form of a session.
+//! The form in which a session is stored.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -11,8 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::error::{SessionStoreError, SessionStoreErrorKind};
 
-/// A session as data: revision, client with its capabilities, log level, subscriptions and
-/// principal.
+/// A session as data: its revision, client, capabilities, log level, subscriptions and principal.
 ///
 /// The content is opaque to stores. [`encode`](Self::encode) writes it as JSON with a format
 /// number. Every later version of this crate can read it; an earlier version fails with
@@ -23,23 +22,23 @@ pub struct SessionRecord {
     created: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     principal: Option<Box<str>>,
-    /// The secret number in the event ids of the first lease.
+    /// The secret number in the event ids under the first lease of the session.
     event_tag: u64,
-    /// The address of the endpoint that wrote the record; other endpoints forward requests there.
+    /// The address of the endpoint that wrote the record. Other endpoints forward requests to this address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     address: Option<Box<str>>,
     state: SessionState,
-    /// The authentication code of the session id and the text. Without it, a program that can write to the store could give a session to
-    /// another principal, or redirect its requests.
+    /// The authentication code of the session id and the text. Without the code, a program that can write to the store could give
+    /// a session to another principal, or redirect the requests of a session.
     #[serde(default, skip_serializing)]
     code: Option<Box<str>>,
-    /// The JSON text that `code` authenticates, without the code. It is stored because encoding the decoded values again can give a different
-    /// text, for example for some numbers.
+    /// The record as JSON text without `code`. The code authenticates this text. It is stored because encoding the decoded values
+    /// again can give a different text, for example for some numbers.
     #[serde(skip)]
     text: Arc<[u8]>,
 }
 
-/// The number of the format.
+/// The version number of the format.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Format;
 
@@ -66,9 +65,8 @@ impl<'de> Deserialize<'de> for Format {
 }
 
 impl SessionRecord {
-    /// The maximum size of an encoded record, in bytes: 512 KiB. An endpoint limits the
-    /// client identity to 16 KiB and the URIs of its subscriptions to 64 KiB; in JSON they can
-    /// take several times as much.
+    /// The maximum size of an encoded record, in bytes: 512 KiB. An endpoint limits the client identity to 16 KiB and the URIs of
+    /// a session's subscriptions to 64 KiB. Written as JSON, they can be several times as long.
     pub const MAX_BYTES: usize = 512 << 10;
 
     pub(crate) fn new(
@@ -104,13 +102,13 @@ impl SessionRecord {
         &self.text
     }
 
-    /// Returns when the session was opened.
+    /// Returns the time at which the session was opened.
     pub fn created(&self) -> Timestamp {
         self.created
     }
 
-    /// Returns the key of the principal that opened the session. `None` is a client without
-    /// authentication, which differs from a principal with an empty key.
+    /// Returns the key of the principal that opened the session. `None` means that the client was not authenticated. This is
+    /// different from a principal with an empty key.
     pub fn principal(&self) -> Option<&str> {
         self.principal.as_deref()
     }
@@ -134,7 +132,7 @@ impl SessionRecord {
         &self.state
     }
 
-    /// Returns whether the session belongs to this principal.
+    /// Returns whether this principal opened the session.
     pub(crate) fn belongs_to(&self, principal: Option<&Principal>) -> bool {
         self.principal() == principal.map(Principal::as_str)
     }
@@ -171,7 +169,8 @@ impl SessionRecord {
     /// Reads a record that [`encode`](Self::encode) has written.
     ///
     /// # Errors
-    /// [`Unreadable`](SessionStoreErrorKind::Unreadable), also if the record exceeds [`MAX_BYTES`](Self::MAX_BYTES).
+    /// [`Unreadable`](SessionStoreErrorKind::Unreadable) if the bytes are not such a record, or if they exceed
+    /// [`MAX_BYTES`](Self::MAX_BYTES).
     pub fn decode(json: &[u8]) -> Result<Self, SessionStoreError> {
         let unreadable = |reason: &dyn Display| {
             let message = format!("the stored session cannot be read: {reason}");
@@ -197,7 +196,7 @@ impl SessionRecord {
     }
 }
 
-/// Returns the end of a record with an authentication code: the member with the code, and the closing brace.
+/// Returns the text with which an encoded record that has an authentication code ends: the member `code`, and the closing brace.
 fn code_member(code: &str) -> Vec<u8> {
     format!(r#","code":"{code}"}}"#).into_bytes()
 }
@@ -219,7 +218,7 @@ mod tests {
         assert!(!record.belongs_to(None));
     }
 
-    /// serde_json reads some numbers only approximately, unless a crate of the program switches `float_roundtrip` on.
+    /// serde_json reads some numbers only approximately, unless a crate in the program enables `float_roundtrip`.
     #[test]
     fn the_authentication_code_covers_the_stored_text_and_not_the_decoded_values() {
         let text = RECORD.replace(
@@ -252,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_has_a_limit() {
+    fn a_session_record_above_the_maximum_size_is_rejected() {
         let long = "x".repeat(SessionRecord::MAX_BYTES);
         let mut record = SessionRecord::decode(RECORD.as_bytes()).unwrap();
         record.text = format!("{long}x").into_bytes().into();
@@ -263,7 +262,7 @@ mod tests {
         assert_eq!(error.kind(), SessionStoreErrorKind::Unreadable);
     }
 
-    /// A record that is nested so deeply that, without the limits of a document, the decoder would overflow the stack.
+    /// The record is nested so deeply that the decoder would overflow the stack if documents had no limits.
     #[test]
     fn a_record_with_member_names_that_serde_json_treats_specially_is_unreadable() {
         let mut text = "1".to_owned();

@@ -8,8 +8,8 @@ use crate::server::session_id::digit;
 /// The id of an event: the number of the stream within the session, and the sequence number of the
 /// event on the stream.
 ///
-/// The text ends in a secret number of the session. This number does not protect access; the session id does. The number detects
-/// a client that confuses its sessions and would otherwise resume at a wrong position.
+/// The text ends in a secret number of the session. This number is not an access control; the session id is. With the number, the
+/// server detects a client that uses an event id of another session and would resume at a wrong position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EventId {
     pub(crate) stream: u32,
@@ -17,7 +17,7 @@ pub(crate) struct EventId {
 }
 
 impl EventId {
-    /// Appends the id, for the session with this secret number.
+    /// Appends the text of the id. `tag` is the secret number of the session.
     pub(crate) fn write(self, tag: u64, out: &mut Vec<u8>) {
         write_hex(self.stream.into(), 1, out);
         out.push(b'-');
@@ -26,14 +26,13 @@ impl EventId {
         write_hex(tag, TAG_DIGITS, out);
     }
 
-    /// Parses the id of an event of the session with this secret number. Each id has exactly one
-    /// spelling.
+    /// Parses the id of an event of the session with this secret number. There is exactly one spelling of each id.
     pub(crate) fn parse(text: &[u8], tag: u64) -> Option<Self> {
         let (id, found) = Self::parse_tagged(text)?;
         (found == tag).then_some(id)
     }
 
-    /// Parses an id, and the secret number of its session.
+    /// Parses an id. Returns the id, and the secret number of its session.
     pub(super) fn parse_tagged(text: &[u8]) -> Option<(Self, u64)> {
         let mut parts = text.split(|byte| *byte == b'-');
         let stream = parse_canonical_hex(parts.next()?)?;
@@ -50,10 +49,10 @@ impl EventId {
     }
 }
 
-/// The number of hex digits of the secret number.
+/// Number of hex digits with which the secret number is written.
 const TAG_DIGITS: usize = 16;
 
-/// Appends a number with at least `min_digits` hex digits.
+/// Appends a number as hex digits, with leading zeros up to `min_digits` digits.
 fn write_hex(value: u64, min_digits: usize, out: &mut Vec<u8>) {
     let nibbles = value.to_be_bytes().map(|byte| [byte >> 4, byte & 15]);
     let nibbles = nibbles.as_flattened();

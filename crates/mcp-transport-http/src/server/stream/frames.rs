@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use mcp_jsonrpc::{Frame, Limits, Message, RequestId, parse};
 
-/// A comment, which keeps a connection open and has no meaning.
+/// A comment without a meaning. It keeps the connection open.
 pub(crate) const COMMENT: &[u8] = b":\n\n";
 
-/// Writes one message, whose JSON text `write` appends.
+/// Writes one message as an event. `write` appends the JSON text of the message.
 pub(crate) fn message(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     out.extend_from_slice(b"data: ");
     let start = out.len();
@@ -23,21 +23,21 @@ pub(crate) fn message(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     out.extend_from_slice(b"\n\n");
 }
 
-/// Writes an event without data. Its id lets the client resume, and its `retry` field sets the
-/// reconnection delay.
+/// Writes an event without data. The id of this event lets the client resume the stream, and the field `retry` sets the reconnect
+/// delay.
 pub(crate) fn priming(out: &mut Vec<u8>, retry: Duration) {
     retry_line(out, retry);
     out.extend_from_slice(b"data: \n\n");
 }
 
-/// Sets the reconnection delay.
+/// Writes the field that sets the reconnect delay.
 pub(crate) fn retry(out: &mut Vec<u8>, retry: Duration) {
     retry_line(out, retry);
     out.push(b'\n');
 }
 
-/// Writes a comment with the ids of the requests that the stream answers. An endpoint that continues the session reads this
-/// comment from the event store, so that it can answer these requests if their endpoint has ended.
+/// Writes a comment with the ids of the requests that the stream answers. If the endpoint ends, another endpoint continues the
+/// session, reads this comment from the event store, and answers the requests.
 pub(crate) fn requests<'a>(ids: impl Iterator<Item = &'a RequestId>) -> Option<Box<[u8]>> {
     let ids: Vec<&RequestId> = ids.collect();
     let mut out = REQUESTS.to_vec();
@@ -46,14 +46,14 @@ pub(crate) fn requests<'a>(ids: impl Iterator<Item = &'a RequestId>) -> Option<B
     Some(out.into())
 }
 
-/// Reads the ids that [`requests`] has written, from the first event of a stream.
+/// Reads the ids in the comment that [`requests`] has written, from the first event of a stream.
 pub(crate) fn parse_requests(event: &[u8]) -> Option<Vec<RequestId>> {
     let ids = event.strip_prefix(REQUESTS)?;
     let ids = ids.split(|byte| *byte == b'\n').next()?;
     serde_json::from_slice(ids).ok()
 }
 
-/// Returns whether an event is a response, which is the last event of its stream.
+/// Returns whether an event is a response. A response is the last event of its stream.
 pub(crate) fn is_response(event: &[u8], limits: &Limits) -> bool {
     let mut lines = event.split(|byte| *byte == b'\n');
     let Some(data) = lines.find_map(|line| line.strip_prefix(b"data: ")) else {

@@ -1,22 +1,23 @@
-//! The identity of a session: its id, and the numbers of its events under each lease.
+//! The identity of a session: its id, and the numbers that its events have under each lease.
 
 use crate::server::session_id::SessionId;
 use crate::server::stream::event_id::EventId;
 
-/// The id of a session, and the numbers of its events.
+/// The id of a session, and the numbers that its events have under the current lease.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SessionIdentity {
     pub(crate) id: SessionId,
-    /// The secret number in event ids.
+    /// The secret number in the event ids under the current lease.
     pub(crate) tag: u64,
-    /// The key of the session in the event store. Each lease begins with new streams, so each lease has another key.
+    /// The key of the session in the event store. Each lease begins with new streams, so each lease has a different key.
     pub(crate) event_key: SessionId,
-    /// The number of earlier leases of the session. Their secret numbers are the numbers directly before `tag`.
+    /// The number of earlier leases of the session. Each of them has its own secret number: the numbers are consecutive, and
+    /// `tag` is the last of them.
     earlier: u64,
 }
 
 impl SessionIdentity {
-    /// Returns the identity of a new session.
+    /// Returns the identity of a new session with random numbers.
     pub(crate) fn random() -> Result<Self, getrandom::Error> {
         let id = SessionId::random()?;
         Ok(Self {
@@ -27,8 +28,8 @@ impl SessionIdentity {
         })
     }
 
-    /// Returns the identity of a session under its lease number `fence`, if the first lease had the secret
-    /// number `tag`.
+    /// Returns the identity of a session under the lease with the fencing number `fence`. `tag` is the secret number under the
+    /// first lease.
     pub(crate) fn continued(id: SessionId, tag: u64, fence: u64) -> Self {
         let earlier = fence.saturating_sub(1);
         Self {
@@ -39,31 +40,32 @@ impl SessionIdentity {
         }
     }
 
-    /// Returns the number after which the ids of the session's server requests begin. The ids are different under each lease, so
-    /// that a response to an earlier request is not mistaken for a response to a new request. A JSON number represents each id
-    /// exactly.
+    /// Returns the number after which the ids of the session's server requests begin. Each lease has different ids, so that a
+    /// late response to an earlier request does not count as the response to a new request. All ids are small enough for an exact
+    /// JSON number.
     pub(super) fn last_request_id(&self) -> i64 {
-        /// The number of leases with different ids.
+        /// Number of consecutive leases that have different ids.
         const LEASES: u64 = 1 << 20;
         i64::try_from((self.earlier % LEASES) << 32).unwrap_or(0)
     }
 
-    /// Parses the id of an event that was sent under an earlier lease of the session. Also returns how many leases ago the event
-    /// was sent.
+    /// Parses the id of an event that was sent under an earlier lease of the session. Returns the id, and how many leases ago the
+    /// event was sent.
     pub(crate) fn parse_earlier(&self, text: &[u8]) -> Option<(EventId, u64)> {
         let (id, tag) = EventId::parse_tagged(text)?;
         let age = self.tag.wrapping_sub(tag);
         (1..=self.earlier).contains(&age).then_some((id, age))
     }
 
-    /// Returns the identities of the session under its current and the latest earlier leases, the current identity first.
+    /// Returns the identities of the session under its current lease and its latest earlier leases. The current identity comes
+    /// first.
     pub(crate) fn recent_leases(self) -> impl Iterator<Item = Self> {
-        /// Number of earlier leases whose events are kept.
+        /// Maximum number of earlier leases whose events are kept.
         const MAX_EARLIER: u64 = 16;
         (0..=self.earlier.min(MAX_EARLIER)).map(move |age| self.before(age))
     }
 
-    /// Returns the identity that the session had this number of leases ago.
+    /// Returns the identity that the session had `leases` leases ago.
     fn before(&self, leases: u64) -> Self {
         let earlier = self.earlier.saturating_sub(leases);
         Self {

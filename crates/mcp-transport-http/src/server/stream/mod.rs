@@ -1,8 +1,8 @@
-//! Streams of a session: the messages of one call before its response, or the messages that belong
-//! to no call.
+//! Streams of a session. A stream carries the messages of one call before its response, or the messages that do not belong to a
+//! call.
 //!
-//! A stream is independent of the connection that carries it. If the connection breaks, messages go
-//! to the event store, and the client can resume the stream.
+//! A stream is independent of the connection that carries it. If the connection is interrupted, messages are stored in the event
+//! store, and the client can resume the stream.
 
 pub(crate) mod event_id;
 pub(crate) mod frames;
@@ -41,20 +41,19 @@ pub(crate) struct Stream {
     pub(crate) streams: Arc<SessionStreams>,
     head: Option<Box<RequestHead>>,
     principal: Option<Principal>,
-    /// The first line of the stream, for endpoints that continue the session; see [`frames::requests`].
+    /// The first line of the stream: a comment for endpoints that continue the session; see [`frames::requests`].
     requests: Option<Box<[u8]>>,
-    /// Whether the stream begins with an event without data, whose id lets the client reconnect
-    /// (SSE polling).
+    /// Whether the stream begins with an event without data. With the id of this event, the client can reconnect (SSE polling).
     supports_polling: bool,
     state: Mutex<StreamState>,
-    /// The address of the endpoint that responds instead of this endpoint.
+    /// The address of the endpoint that the handler has chosen to respond to the request.
     #[cfg(feature = "forward")]
     forward_address: OnceLock<Box<http::Uri>>,
     this: Weak<Self>,
 }
 
 impl Stream {
-    /// Creates the stream of one request, carried by the connection of that request.
+    /// Creates the stream of one request. The HTTP connection of the request carries the stream.
     pub(crate) fn for_request(
         streams: &Arc<SessionStreams>,
         head: Box<RequestHead>,
@@ -75,7 +74,7 @@ impl Stream {
         )
     }
 
-    /// Creates the standalone stream of a session, for messages that belong to no request.
+    /// Creates the standalone stream of a session, for messages that do not belong to a request.
     pub(crate) fn for_session(
         streams: &Arc<SessionStreams>,
         principal: Option<Principal>,
@@ -114,7 +113,7 @@ impl Stream {
         })
     }
 
-    /// Returns the head of the request of the stream.
+    /// Returns the head of the stream's request.
     pub(crate) fn head(&self) -> Option<&RequestHead> {
         self.head.as_deref()
     }
@@ -125,7 +124,7 @@ impl Stream {
         Some((self.head.as_deref()?, self.forward_address.get()?))
     }
 
-    /// Returns the client to which the messages of the stream are charged.
+    /// Returns the client for which the memory of the stream's messages is counted.
     pub(crate) fn owner(&self) -> Option<KnownOwner> {
         match &self.head {
             Some(head) => head.owner(),
@@ -136,7 +135,7 @@ impl Stream {
     /// Takes a permit for the memory of a response of this many bytes.
     ///
     /// # Errors
-    /// Too many responses wait for their clients.
+    /// The memory for responses that wait for their clients is exhausted.
     pub(crate) fn charge(&self, bytes: usize) -> Result<Permit, ErrorObject> {
         let mut memory = self.streams.responses.permit();
         match memory.try_grow(bytes, || self.owner()) {
@@ -149,7 +148,7 @@ impl Stream {
         }
     }
 
-    /// Returns whether anything was sent. If not, the task is woken when something is sent.
+    /// Returns whether anything was sent on the stream. If nothing was sent, the task of `cx` is woken when something is sent.
     pub(crate) fn poll_started(&self, cx: &Context<'_>) -> bool {
         let mut state = lock(&self.state);
         if !state.started {
@@ -162,7 +161,7 @@ impl Stream {
         lock(&self.state).started
     }
 
-    /// Makes the response an event stream.
+    /// Makes the response become an event stream.
     pub(crate) fn start(&self) {
         self.start_locked(&mut lock(&self.state));
     }
@@ -211,7 +210,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Sends the response, if the call has a response, and ends the stream.
+    /// Sends the response, if there is one, and ends the stream.
     pub(crate) fn finish(&self, answer: Option<&[u8]>) {
         let mut state = lock(&self.state);
         if state.finished {
@@ -227,7 +226,8 @@ impl Stream {
         state.wake();
     }
 
-    /// Returns whether a message cannot be delivered: events are not stored, and the connection has ended or its queue is full.
+    /// Returns whether a message must be dropped, because events are not stored, and the connection has ended or its queue is
+    /// full.
     fn must_drop(&self, state: &StreamState) -> bool {
         let options = &self.streams.options;
         let queue = state.queue.as_ref();
@@ -235,7 +235,7 @@ impl Stream {
         state.has_gap || self.streams.store_key(0).is_none() && is_full()
     }
 
-    /// Numbers an event, stores it, and queues it for the connection.
+    /// Gives an event its sequence number, stores the event, and queues it for the connection.
     fn event(&self, state: &mut StreamState, write: impl FnOnce(&mut Vec<u8>)) {
         state.sequence += 1;
         let mut out = Vec::with_capacity(256);
@@ -285,8 +285,8 @@ impl Stream {
         state.wake();
     }
 
-    /// Makes a new connection carry the stream; the previous connection ends. Returns the number of the connection, the sequence
-    /// number after which to replay, and the number of events to replay.
+    /// Makes a new connection carry the stream, and ends the previous connection. Returns the number of the new connection, the
+    /// sequence number after which to replay events, and the number of events to replay.
     pub(crate) fn attach(&self, after: Option<u64>) -> (u64, u64, u64) {
         let mut state = lock(&self.state);
         state.reader += 1;
@@ -301,13 +301,13 @@ impl Stream {
         lock(&self.state).sequence.saturating_sub(after)
     }
 
-    /// Records that a connection has taken an event.
+    /// Records that a connection has taken the event `sequence` to send it.
     pub(crate) fn mark_taken(&self, sequence: u64) {
         let mut state = lock(&self.state);
         state.taken = state.taken.max(sequence);
     }
 
-    /// Removes a connection.
+    /// Records that the connection with the number `reader` has ended.
     pub(crate) fn detach(&self, reader: u64) {
         let mut state = lock(&self.state);
         if state.reader == reader {
@@ -315,7 +315,7 @@ impl Stream {
         }
     }
 
-    /// Returns whether a connection has sent all events.
+    /// Returns whether the connection with the number `reader` has no more events to send.
     pub(crate) fn is_drained(&self, reader: u64) -> bool {
         let state = lock(&self.state);
         state.reader != reader
@@ -327,7 +327,7 @@ impl Stream {
             }
     }
 
-    /// Ends the connection; the client reconnects after `retry`.
+    /// Ends the connection. The client reconnects after `retry`.
     fn end_connection(&self, retry: Duration) {
         let mut state = lock(&self.state);
         self.start_locked(&mut state);
@@ -361,7 +361,7 @@ impl Stream {
         Poll::Pending
     }
 
-    /// Waits until the next event of a connection is durable. Ready if there is no event.
+    /// Waits until the next event for the connection is durable. Ready at once if there is no event.
     pub(crate) fn poll_stored(&self, reader: u64, cx: &mut Context<'_>) -> Poll<()> {
         let mut state = lock(&self.state);
         let state = &mut *state;

@@ -13,7 +13,7 @@ use crate::server::event_store::Durability;
 use crate::server::options::ServerOptions;
 use crate::server::response::text::{MIN_CHARGED, charged};
 
-/// Limits the log of events that are not stored in time.
+/// Limits how many messages are logged about events that are not stored in time.
 static LOG: LazyLock<LogLimit> = LazyLock::new(LogLimit::default);
 
 /// Events that wait for the connection.
@@ -21,17 +21,17 @@ static LOG: LazyLock<LogLimit> = LazyLock::new(LogLimit::default);
 pub(crate) struct Queue {
     pub(crate) events: VecDeque<(u64, Bytes, Durability)>,
     pub(crate) bytes: usize,
-    /// The permit for the memory of the events.
+    /// The permit for the memory of the queued events.
     pub(crate) memory: Option<Permit>,
-    /// Whether the connection ends after these events.
+    /// Whether the connection ends after the queued events.
     pub(crate) is_ending: bool,
 }
 
-/// The maximum size of one body frame in bytes, unless a single event is larger. hyper accepts one
-/// more frame while its buffer is not full.
+/// Maximum size of one body frame in bytes. A frame with a single event may be larger. The size is limited because hyper accepts
+/// another frame whenever its buffer is not full.
 const MAX_FRAME: usize = 16 << 10;
 
-/// Number of bytes of events that remain queued for a client that does not read; at least one event remains.
+/// Number of bytes of events that stay queued for a client that does not read. At least one event stays queued.
 const MIN_KEPT: usize = 4 << 10;
 
 impl Queue {
@@ -40,14 +40,14 @@ impl Queue {
             || self.bytes > options.streams.max_queued_bytes
     }
 
-    /// Adds an event. The caller charges its memory.
+    /// Adds an event. The caller must take the permit for its memory.
     pub(crate) fn push(&mut self, sequence: u64, event: Bytes, stored: Durability) {
         self.bytes += event.len();
         self.events.push_back((sequence, event, stored));
     }
 
-    /// Keeps only the first few events, so that the client receives an id from which it can resume. The connection ends after
-    /// these events.
+    /// Removes all events except for the first few events. The client receives these events with their ids, and can later resume
+    /// after them. The connection ends after these events.
     pub(crate) fn truncate(&mut self) {
         let mut room = MIN_KEPT;
         let kept = self.events.iter().take_while(|(_, event, _)| {
@@ -63,14 +63,14 @@ impl Queue {
         self.is_ending = true;
     }
 
-    /// Releases the memory of events that were removed.
+    /// Releases the memory of events that are no longer in the queue.
     fn release(&mut self) {
         if let Some(memory) = &mut self.memory {
             memory.shrink_to(self.bytes);
         }
     }
 
-    /// Waits until the first event is durable or cannot be stored. Ready if there is no event.
+    /// Waits until the first event is durable or cannot be stored. Ready at once if there is no event.
     pub(crate) fn poll_stored(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if let Some((_, _, stored)) = self.events.front_mut()
             && let Durability::Pending(write) = stored
@@ -86,7 +86,7 @@ impl Queue {
         Poll::Ready(())
     }
 
-    /// Removes and returns the events that are durable, up to the size of a frame.
+    /// Removes and returns the durable events at the start of the queue, up to the size of a frame.
     pub(crate) fn take(&mut self, taken: &mut u64, cx: &mut Context<'_>) -> Option<Bytes> {
         let mut first: Option<Bytes> = None;
         let mut more: Vec<u8> = Vec::new();

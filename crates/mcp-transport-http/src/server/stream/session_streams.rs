@@ -17,9 +17,9 @@ use crate::sync::lock;
 /// State that the streams of one session share.
 pub(crate) struct SessionStreams {
     pub(crate) options: Arc<ServerOptions>,
-    /// The capacity for the bytes of responses and events that wait for their clients.
+    /// Limits the memory of responses and events that wait for their clients.
     pub(crate) responses: Capacity,
-    /// The identity; `None` if the endpoint keeps no state between requests.
+    /// The identity of the session. `None` if the endpoint keeps no state between requests.
     pub(crate) identity: Option<SessionIdentity>,
     /// The client that opened the session.
     pub(crate) owner: Option<KnownOwner>,
@@ -51,19 +51,20 @@ impl SessionStreams {
         })
     }
 
-    /// Finds a stream whose call has not ended.
+    /// Returns the stream with this number if its call has not ended.
     pub(crate) fn find(&self, number: u32) -> Option<Arc<Stream>> {
         lock(&self.open).get(&number).and_then(Weak::upgrade)
     }
 
-    /// Returns the key of a stream in the event store, if events are stored.
+    /// Returns the key of a stream in the event store. Returns `None` if events are not stored.
     pub(crate) fn store_key(&self, stream: u32) -> Option<StreamKey> {
         self.options.event_store.as_ref()?;
         let session = self.identity?.event_key;
         Some(StreamKey { session, stream })
     }
 
-    /// Closes all streams for sending, and fails pending server requests with `reason`.
+    /// Ends all streams, so that nothing more is sent, and fails pending server requests with `reason`. Returns `false` if the
+    /// streams had already ended.
     pub(crate) fn close(&self, reason: &Closed) -> bool {
         let first = self.closed.set(reason.clone()).is_ok();
         self.outgoing.close(reason);

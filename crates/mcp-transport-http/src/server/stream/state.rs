@@ -1,4 +1,4 @@
-//! The part of a stream that changes, behind its lock.
+//! The part of a stream that changes. A lock protects it.
 
 use std::task::{Context, Waker};
 
@@ -9,12 +9,12 @@ use super::queue::Queue;
 pub(super) struct StreamState {
     pub(super) number: u32,
     pub(super) started: bool,
-    /// Whether no event follows.
+    /// Whether the stream has ended. No event follows.
     pub(super) finished: bool,
-    /// Whether a message was lost that must not be dropped: the queue was full, and events are not stored. The connection then
-    /// ends after the queued events, so that the client notices the loss.
+    /// Whether an important message was lost, because the queue was full and events are not stored. The connection then ends
+    /// after the queued events, so that the client notices the loss.
     pub(super) has_gap: bool,
-    /// The sequence number of the last event.
+    /// The sequence number of the last event of the stream.
     pub(super) sequence: u64,
     /// The sequence number of the last event that a connection has taken.
     pub(super) taken: u64,
@@ -25,7 +25,7 @@ pub(super) struct StreamState {
 }
 
 impl StreamState {
-    /// Registers the task of `cx`, which is woken at the next change.
+    /// Registers the task of `cx`. It is woken at the next change.
     pub(super) fn wait(&mut self, cx: &Context<'_>) {
         match &mut self.waker {
             Some(waker) => waker.clone_from(cx.waker()),

@@ -1,4 +1,4 @@
-//! One detached handler that waits for responses.
+//! Tests of a detached handler that waits for responses.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,7 +28,7 @@ fn polled<T>(future: Pin<&mut (impl Future<Output = T> + ?Sized)>) -> Poll<T> {
     future.poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// An input request that waits for its response.
+/// Sends an input request, and returns its future, which is pending.
 fn asked<'a>(
     pending: &'a Arc<PendingInput>,
     key: Option<&'a str>,
@@ -39,7 +39,7 @@ fn asked<'a>(
     asking
 }
 
-/// Returns the result of an input request that already has a response.
+/// Sends an input request that has a response, and returns the response.
 fn known(pending: &Arc<PendingInput>, key: Option<&str>, what: u32) -> ElicitResult {
     ready(polled(pin!(ask(pending, key, what))))
 }
@@ -82,7 +82,7 @@ fn a_response_wakes_its_input_request_and_other_input_requests_stay_open() {
 
 // proves: M-TASK-032, M-TASK-033
 #[test]
-fn no_key_is_used_for_two_input_requests_in_several_runs() {
+fn a_key_is_never_used_for_two_input_requests_even_in_different_runs() {
     let pending = PendingInput::detached(CallState::default(), 2);
     let mut seen = Vec::new();
     let mut answer = |pending: &PendingInput, value: Value| {
@@ -202,7 +202,7 @@ fn an_input_request_is_claimed_once() {
     assert!(polled(pin!(third.withdrawn())).is_ready());
 }
 
-/// A request whose handler detaches; returns its response, the handler and the pending input.
+/// Runs a handler that detaches. Returns the response to its request, the handler and the pending input.
 fn detachable(
     gone: bool,
 ) -> (
@@ -235,7 +235,7 @@ fn detachable(
 }
 
 #[test]
-fn a_detached_handler_continues_where_it_was() {
+fn a_detached_handler_continues_without_starting_again() {
     let (answered, handler, pending) = detachable(true);
     assert!(matches!(answered, Poll::Ready(Ok(Payload::Empty))));
     let outcome = ready(polled(handler.unwrap().as_mut())).unwrap();
@@ -324,7 +324,7 @@ fn restored_input_requests_are_answered_before_the_handler_repeats_them() {
     assert_eq!(open(&pending), ["two"]);
 }
 
-/// The owner of the handler stores each change, and the handler waits until it is stored.
+/// The owner of the handler stores each change. The handler waits until the change is stored.
 #[test]
 fn a_change_wakes_its_watcher_once_and_the_store_wakes_the_handler() {
     let pending = PendingInput::detached(CallState::default(), 1);
@@ -362,7 +362,7 @@ fn an_input_request_and_its_response_wake_the_watcher() {
     assert!(wait(seen).is_ready());
 }
 
-/// A handler can wait in another task than before.
+/// The future of a handler can move to another task while it waits.
 #[test]
 fn a_response_wakes_the_task_that_polled_its_input_request_last() {
     let pending = PendingInput::detached(CallState::default(), 1);
@@ -400,7 +400,7 @@ fn a_call_sends_at_most_1024_input_requests() {
     assert!(matches!(refused, AskError::Invalid(problem) if problem.contains("1024")));
 }
 
-/// The keys are not used again, so no handler would read the responses.
+/// The keys of withdrawn input requests are not used again, so the handler would never read the responses.
 #[test]
 fn the_responses_of_withdrawn_input_requests_are_not_stored() {
     let pending = PendingInput::detached(CallState::default(), 1);

@@ -1,4 +1,4 @@
-//! Compares the store with a model that keeps all events in one list and counts them again after each step.
+//! Compares the store with a model. The model keeps all events in one list, and counts them again after each step.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -48,7 +48,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// An event that was appended and not removed.
+/// An event that was appended and has not been removed.
 #[derive(Debug, Clone)]
 struct Past {
     session: u8,
@@ -60,11 +60,11 @@ struct Past {
 
 #[derive(Debug, Default)]
 struct Model {
-    /// All past events, in the order of arrival.
+    /// All events that were not removed, in the order of arrival.
     past: Vec<Past>,
-    /// Streams that the store has a record of, and the time of their last event.
+    /// The streams that the store knows, and the time of their last event.
     known: BTreeMap<(u8, u32), Instant>,
-    /// For each session, the stream up to which records were merged.
+    /// For each session, the highest stream number whose record was merged.
     forgotten_up_to: BTreeMap<u8, u32>,
 }
 
@@ -74,7 +74,7 @@ impl Model {
         self.past.iter().filter(is_here).collect()
     }
 
-    /// Returns the streams of a session: with events, and without.
+    /// Returns the streams of a session: first the streams with events, then the streams without events.
     fn streams(&self, session: u8) -> (Vec<u32>, Vec<u32>) {
         let known = self.known.keys().filter(|known| known.0 == session);
         known

@@ -1,4 +1,4 @@
-//! The entry of a connection in the timers, and the future that serves the connection until it ends or a timeout passes.
+//! The timer entry of a connection, and the future that serves the connection until it ends or a timeout passes.
 
 use std::error::Error as StdError;
 use std::future::poll_fn;
@@ -10,7 +10,7 @@ use std::task::{Poll, Waker};
 use crate::server::listener::timers::{ConnectionLimits, ConnectionTimer};
 use crate::sync::lock;
 
-/// The entry of a connection. Removed on drop.
+/// The timer entry of a connection. It is removed on drop.
 pub(crate) struct TimerGuard {
     pub(super) timer: Arc<ConnectionTimer>,
     pub(super) number: u64,
@@ -35,18 +35,18 @@ impl TimerGuard {
         &self.timer
     }
 
-    /// Marks the connection as HTTP/2: an idle connection is shut down gracefully before it is closed, because a request may be
-    /// in transit.
+    /// Marks the connection as HTTP/2. After the idle timeout, an HTTP/2 connection is first shut down gracefully, because a
+    /// request may be in transit.
     #[cfg(feature = "http2")]
     pub(crate) fn expect_streams(&self) {
         self.timer.has_streams.store(true, Ordering::Release);
         self.timer.start_head_timer();
     }
 
-    /// Serves the connection. At shutdown, `close` makes it end after its current request.
+    /// Serves the connection. At shutdown, `close` is called to end the connection after its current request.
     ///
     /// # Errors
-    /// The error of the connection, or the timeout for a head.
+    /// The error of the connection, or an error that the timeout for a request head has passed.
     pub(crate) async fn serve<C, E>(
         &self,
         mut connection: Pin<&mut C>,

@@ -8,7 +8,7 @@ use super::*;
 use crate::ServerOptions;
 use crate::server::listener::connection::{GuardedBody, RequestGuard};
 
-/// A connection on which nothing arrives.
+/// A connection on which no data arrives.
 async fn silence() -> io::Result<()> {
     pending().await
 }
@@ -23,7 +23,7 @@ fn wheel(head: Duration) -> TimerWheel {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_head_timeout_is_kept_within_a_few_ticks() {
+async fn the_head_timeout_ends_a_connection_within_a_few_ticks() {
     for head in [1, 80, 300, 30_000, 3_600_000].map(Duration::from_millis) {
         let mut wheel = wheel(head);
         let timer = wheel.register(None);
