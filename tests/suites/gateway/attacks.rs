@@ -50,6 +50,7 @@ async fn a_process_accepts_only_codes_of_processes_with_the_same_keys() {
     assert_ne!(other.sign(&[b"a"]), Some(code));
     let alone = Proxy::connect(upstream(asking(), false)).await.unwrap();
     assert_eq!(alone.sign(&[b"a"]), None);
+    assert!(first.has_shared_key() && !alone.has_shared_key());
 }
 
 fn answer_of(state: &Value, name: &str) -> Value {

@@ -17,6 +17,8 @@ struct Flaky {
     gets: AtomicUsize,
     puts: AtomicUsize,
     unfinished: AtomicUsize,
+    /// How often expired tasks were removed.
+    sweeps: AtomicUsize,
 }
 
 fn unavailable(left: &AtomicUsize) -> Option<TaskStoreError> {
@@ -75,8 +77,25 @@ impl TaskStore for Flaky {
     }
 
     fn sweep(&self, now: Timestamp) -> BoxFuture<'_, Result<usize, TaskStoreError>> {
+        self.sweeps.fetch_add(1, Ordering::SeqCst);
         self.inner.sweep(now)
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn expired_tasks_are_removed_every_thirty_seconds_while_the_server_exists() {
+    let store = Arc::new(Flaky::default());
+    let server = gate()
+        .server
+        .task_store(Arc::clone(&store))
+        .build()
+        .unwrap();
+    let mut peer = Peer::with_session(server, json!({})).await;
+    let id = peer.augmented("must").await;
+    peer.until(&id, "completed").await;
+    let before = store.sweeps.load(Ordering::SeqCst);
+    tokio::time::sleep(Duration::from_secs(61)).await;
+    assert_eq!(store.sweeps.load(Ordering::SeqCst), before + 2);
 }
 
 static LATER: AtomicU64 = AtomicU64::new(0);

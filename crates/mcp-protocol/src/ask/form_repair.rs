@@ -169,4 +169,18 @@ mod tests {
             assert_eq!(repaired(&other), None, "{kind}");
         }
     }
+
+    #[test]
+    fn a_choice_without_a_type_gets_the_type_of_its_values() {
+        for (values, expected) in [
+            (json!(["a", "b"]), json!("string")),
+            (json!([1, 2]), json!("integer")),
+            (json!([1, 2.5]), json!("number")),
+            (json!(["a", 1]), Value::Null),
+        ] {
+            let mut form = json!({ "properties": { "a": { "enum": values } } });
+            repair(&mut form);
+            assert_eq!(form["properties"]["a"]["type"], expected, "{form}");
+        }
+    }
 }

@@ -250,4 +250,15 @@ mod tests {
         assert!(timeout(Duration::ZERO, given_up).await.is_err());
         assert_eq!(asked(&cache, "a", active, &count).await, 1);
     }
+
+    #[tokio::test]
+    async fn a_new_token_displaces_no_other_while_the_cache_has_space() {
+        let (cache, count) = (Cache::new(MAX_TTL), AtomicUsize::new(0));
+        for token in ["a", "b", "c"] {
+            asked(&cache, token, active, &count).await;
+        }
+        for token in ["a", "b", "c"] {
+            assert_eq!(asked(&cache, token, active, &count).await, 3);
+        }
+    }
 }

@@ -270,6 +270,12 @@ mod tests {
             );
         }
         assert_eq!(count(), 2);
+        // The decision that is kept is the one that counts.
+        for decision in lock(&rules.0.known.by_hash).values_mut() {
+            *decision = Decision::Denied;
+        }
+        assert_eq!(decide("notes://a/b", UriSource::List), Decision::Denied);
+        assert_eq!(count(), 2);
         assert!(decide("notes://b", UriSource::Client).is_for_all());
         assert_eq!(count(), 2, "clients choose any number of URIs");
         for number in 0..MAX_KNOWN {

@@ -357,3 +357,19 @@ fn a_rejection_names_header_value_and_setting() {
     let exact = refusal(host(&hosts, &with_host(&[b'a'; 256])));
     assert!(!exact.contains('…'), "{exact}");
 }
+
+#[test]
+fn a_refused_origin_is_said_to_be_foreign_or_not_an_origin() {
+    let origins = AllowList::loopback();
+    for (value, reason) in [
+        ("https://evil.example", "is not served here"),
+        ("null", "is not served here"),
+        ("evil", "is not an origin"),
+    ] {
+        let check = origin(&origins, &with_origin(value.as_bytes()));
+        let SourceCheck::Refused(message) = check else {
+            panic!("{value} is allowed");
+        };
+        assert!(message.contains(reason), "{message}");
+    }
+}

@@ -242,3 +242,22 @@ impl Pace {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn each_interval_of_a_body_has_the_minimum_rate() {
+        let options = ServerOptions::new();
+        let due = bytes_due(&options);
+        let mut pace = Pace::new(&options, 100);
+        assert!(pace.check(&options, 100 + due - 1).is_err());
+        for interval in 1..=3 {
+            assert!(pace.check(&options, 100 + interval * due).is_ok());
+        }
+        let arrived = 100 + 3 * due;
+        assert!(pace.check(&options, arrived + due - 1).is_err());
+        assert!(pace.check(&options, arrived + due).is_ok());
+    }
+}
