@@ -32,14 +32,14 @@ fn two() -> u8 {
     2
 }
 
-/// A choice. The doc comments of the variants are the titles that the user sees.
+/// A choice, with the titles that the user sees.
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Table {
-    /// At the window
     #[default]
+    #[schemars(title = "At the window")]
     Window,
-    /// In the garden
+    #[schemars(title = "In the garden")]
     Garden,
 }
 

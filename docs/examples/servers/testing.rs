@@ -57,11 +57,25 @@ async fn main() -> Result<(), mcp_sdk::Error> {
 #[cfg(test)]
 mod tests {
     use mcp_sdk::auth::server::Identity;
-    use mcp_sdk::server::Change;
     use mcp_sdk::server::testing::{TestClient, on_every_revision};
-    use serde_json::json;
+    use mcp_sdk::server::{Change, ErrorObject};
+    use serde_json::{Value, json};
 
     use super::*;
+
+    /// A client whose user confirms everything.
+    fn confirming(client: TestClient) -> TestClient {
+        client.answer_forms(|_message, _schema| json!({ "sure": true }))
+    }
+
+    async fn call(
+        client: &TestClient,
+        tool: &str,
+        arguments: Value,
+    ) -> Result<String, ErrorObject> {
+        let result = client.call_tool(tool, arguments).await?;
+        Ok(result.joined_text())
+    }
 
     #[test]
     fn a_tool_is_a_function() {
@@ -71,67 +85,39 @@ mod tests {
     #[tokio::test]
     async fn invalid_arguments_do_not_reach_the_function() {
         let client = TestClient::new(server());
-        let result = client
-            .call_tool("split", json!({ "cents": 1_000, "people": 0 }))
-            .await
-            .unwrap();
-        assert!(result.is_error());
-        assert!(
-            result.joined_text().contains("/people"),
-            "{}",
-            result.joined_text()
-        );
+        let no_people = json!({ "cents": 1_000, "people": 0 });
+        let error = call(&client, "split", no_people).await.unwrap();
+        assert!(error.contains("/people"), "{error}");
     }
 
     /// Runs once for each revision, and compares the results.
     #[tokio::test]
     async fn the_user_confirms_on_every_revision() {
         let deleted = on_every_revision(server, async |client: TestClient| {
-            let client = client.answer_forms(|_message, _schema| json!({ "sure": true }));
-            client
-                .call_tool("delete_bills", json!({}))
-                .await
-                .map(|result| result.joined_text())
+            call(&confirming(client), "delete_bills", json!({})).await
         });
-        assert_eq!(
-            deleted.await.unwrap(),
-            "deleted the bills of the local user"
-        );
+        let text = deleted.await.unwrap();
+        assert_eq!(text, "deleted the bills of the local user");
     }
 
     #[tokio::test]
     async fn only_callers_with_the_scope_delete() {
         let client = |scopes: &str| {
             let ada = Identity::new("https://id.example.com", "ada").with_scopes(scopes);
-            let client = TestClient::new(server()).signed_in(ada);
-            client.answer_forms(|_message, _schema| json!({ "sure": true }))
+            confirming(TestClient::new(server()).signed_in(ada))
         };
-        let result = client("bills:write")
-            .call_tool("delete_bills", json!({}))
-            .await
-            .unwrap();
-        assert_eq!(result.joined_text(), "deleted the bills of ada");
-        assert!(
-            client("bills:read")
-                .call_tool("delete_bills", json!({}))
-                .await
-                .is_err()
-        );
+        let deleted = call(&client("bills:write"), "delete_bills", json!({})).await;
+        assert_eq!(deleted.unwrap(), "deleted the bills of ada");
+        let refused = call(&client("bills:read"), "delete_bills", json!({})).await;
+        assert!(refused.unwrap_err().message.contains("bills:write"));
     }
 
     #[tokio::test]
     async fn clients_are_notified_of_the_new_tool() {
         let client = TestClient::new(server());
         let mut changes = client.listen([Change::Tools]).await.unwrap();
-        client.call_tool("unlock_tips", json!({})).await.unwrap();
+        call(&client, "unlock_tips", json!({})).await.unwrap();
         assert_eq!(changes.next().await, Some(Change::Tools));
-        assert!(
-            client
-                .list_tools()
-                .await
-                .unwrap()
-                .iter()
-                .any(|tool| tool.name == "tip")
-        );
+        assert_eq!(call(&client, "tip", json!({})).await.unwrap(), "10 %");
     }
 }

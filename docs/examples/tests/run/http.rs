@@ -51,7 +51,9 @@ async fn axum_shutdown_lets_running_calls_finish() {
     let (started, mut starts) = mpsc::channel(1);
     let running = client
         .call_tool("work", json!({ "seconds": 1 }))
-        .on_progress(move |_| drop(started.try_send(())))
+        .on_progress(move |_| {
+            let _ = started.try_send(());
+        })
         .into_future();
     let running = tokio::spawn(running);
     within(starts.recv()).await.unwrap();
