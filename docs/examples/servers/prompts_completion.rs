@@ -33,10 +33,8 @@ fn translate(
 }
 
 /// Completes the name of a language. A completer is a handler: it can be async, and take the state.
-fn languages(request: CompletionRequest) -> Vec<String> {
-    let names = LANGUAGES
-        .iter()
-        .filter(|name| name.starts_with(&request.value));
+fn languages(CompletionRequest { value, .. }: CompletionRequest) -> Vec<String> {
+    let names = LANGUAGES.iter().filter(|name| name.starts_with(&value));
     names.map(|name| (*name).to_owned()).collect()
 }
 

@@ -34,7 +34,7 @@ fn uri(name: &str) -> String {
     format!("note:///{name}")
 }
 
-/// A note. If there is none with this name, clients receive "resource not found".
+/// A note. If it does not exist, clients receive "resource not found".
 #[resource("note:///{name}", mime = "text/plain")]
 async fn note(name: String, State(notes): State<Notes>) -> Option<String> {
     notes.rows().get(&name).cloned()

@@ -21,7 +21,7 @@ const SKILL: &str = "---\nname: packing\ndescription: Packs a suitcase for the w
                      Call `forecast`, then go through checklist.md.\n";
 
 /// Returns the data for the page, and the text for the model and for users whose host shows no apps.
-fn forecast(cx: Ctx) -> CallToolResult {
+async fn forecast(cx: Ctx) -> CallToolResult {
     let text = if is_supported(&cx) {
         "The page shows the forecast."
     } else {

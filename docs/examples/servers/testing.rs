@@ -68,13 +68,8 @@ mod tests {
         client.answer_forms(|_message, _schema| json!({ "sure": true }))
     }
 
-    async fn call(
-        client: &TestClient,
-        tool: &str,
-        arguments: Value,
-    ) -> Result<String, ErrorObject> {
-        let result = client.call_tool(tool, arguments).await?;
-        Ok(result.joined_text())
+    async fn call(client: &TestClient, tool: &str, args: Value) -> Result<String, ErrorObject> {
+        Ok(client.call_tool(tool, args).await?.joined_text())
     }
 
     #[test]
