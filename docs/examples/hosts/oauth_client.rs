@@ -25,7 +25,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .ok_or("the first argument is the URL of the server")?;
     let tokens = args.next().unwrap_or_else(|| "tokens.json".to_owned());
 
-    // Listens on a free port of this machine until the browser comes back.
+    // Listens on a free port of this machine, to which the browser is redirected after the sign-in.
     let browser = Loopback::new(|page| println!("please open {page}"));
     let auth = OAuth::client(&url)
         .client_name("Example", None)

@@ -94,7 +94,7 @@ async fn pay(
     let Some(visit) = visit.accepted() else {
         return Ok("nothing was paid".to_owned());
     };
-    // Call this when the bank reports the payment. It tells clients with sessions that the page is done.
+    // Call this when the bank reports the payment: clients with sessions are notified.
     visit.complete();
     Ok(format!("{amount} euros are on their way"))
 }

@@ -5,7 +5,7 @@
 //! mcp --verbose call http://127.0.0.1:8000/mcp copy files=20
 //! ```
 //!
-//! The second line shows the progress, and prints `copied 20 files`. If it ends with Ctrl-C before, the server prints
+//! The second line shows the progress, and prints `copied 20 files`. After Ctrl-C in the second line, the server prints for example
 //! `cancelled after 7 files`.
 
 use std::time::Duration;
