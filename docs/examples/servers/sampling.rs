@@ -44,7 +44,7 @@ async fn summarize(text: String, cx: Ctx) -> Result<String, HandlerError> {
 /// Lists the folders that the client lets the server use.
 #[tool(read_only = true)]
 async fn folders(cx: Ctx) -> Result<String, HandlerError> {
-    // Up to 2025-11-25, the roots are requested once, and again after the client has notified a change.
+    // In a session, the roots are requested once, and again after the client has notified a change.
     let roots = cx.roots().await?;
     let uris = roots.into_iter().map(|root| root.uri);
     Ok(uris.collect::<Vec<_>>().join("\n"))
