@@ -58,6 +58,8 @@ pub(crate) fn test(options: &TestOptions) -> Result {
     // Some tests wait for timeouts or for other programs.
     let threads = available_parallelism().map_or(2, NonZero::get) * 3 / 2;
     let nextest = format!("nextest run --no-fail-fast --test-threads {threads}");
+    // Tests start these programs. `cargo test --tests` does not build them.
+    steps.cargo(&format!("cargo build --examples {ALL}"));
     let runner = match output_of(&mut cargo("nextest --version"), SHORT).is_ok() {
         true if options.fast => format!("{nextest} --profile fast"),
         true => nextest,
@@ -78,7 +80,6 @@ pub(crate) fn test(options: &TestOptions) -> Result {
     ));
     // nextest does not run these.
     steps.cargo_tests(&format!("cargo test --doc --no-fail-fast {ALL}"));
-    steps.cargo(&format!("cargo build --examples {ALL}"));
     // Started directly: `cargo run` would build it again with other features.
     let quickstart = executable(&target().join("debug/examples"), "quickstart");
     let quickstart = program(quickstart, "");

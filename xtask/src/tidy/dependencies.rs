@@ -122,10 +122,10 @@ pub(super) fn load(root: &Path) -> Result<Vec<Manifest>> {
     let is_member = |path: &str| {
         matches!(
             path.split('/').collect::<Vec<_>>()[..],
-            ["crates", _, "Cargo.toml"] | ["tests" | "xtask", "Cargo.toml"]
+            ["crates" | "docs", _, "Cargo.toml"] | ["tests" | "xtask", "Cargo.toml"]
         )
     };
-    let files = workspace::read(root, &["crates", "tests", "xtask"], is_member)?;
+    let files = workspace::read(root, &["crates", "docs", "tests", "xtask"], is_member)?;
     files.into_iter().map(Manifest::parse).collect()
 }
 

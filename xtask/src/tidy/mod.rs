@@ -4,8 +4,10 @@
 
 mod circles;
 mod dependencies;
+mod examples;
 mod functions;
 mod language;
+mod links;
 mod shape;
 mod source;
 mod syntax;
@@ -36,7 +38,7 @@ pub(crate) fn run() -> Result {
 fn files_and_folders(root: &Path) -> Result<Vec<String>> {
     // The expected error messages of the compiler belong to wrong code.
     let is_rust = |path: &str| path.ends_with(".rs") && !path.contains("/ui/");
-    let rust = workspace::read(root, &["crates", "tests", "xtask"], is_rust)?;
+    let rust = workspace::read(root, &["crates", "docs", "tests", "xtask"], is_rust)?;
     let rust = rust.into_iter().map(Source::parse);
     let rust = rust.collect::<Result<Vec<_>, _>>()?;
     let with_extension = |extensions: &'static [&str]| {
@@ -69,6 +71,9 @@ fn files_and_folders(root: &Path) -> Result<Vec<String>> {
     let texts = || rust.iter().map(|source| &source.file);
     violations.extend(shape::folders(texts()));
     violations.extend(threats::check(&markdown, &texts().collect::<Vec<_>>()));
+    violations.extend(links::check(root, &markdown));
+    violations.extend(examples::features(&markdown));
+    violations.extend(examples::programs(texts(), &markdown));
     let prose = texts().chain(&markdown).chain(&others);
     violations.extend(prose.flat_map(language::phrases));
     Ok(violations)
