@@ -123,7 +123,7 @@ fn files_of_the_folder_are_read() {
     assert!(
         error
             .to_string()
-            .contains("Folder::with_max_bytes, 5 bytes")
+            .contains("5 bytes, the limit of Folder::with_max_bytes")
     );
 }
 

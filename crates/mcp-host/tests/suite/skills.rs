@@ -73,7 +73,7 @@ async fn skills_of_all_servers_are_read_from_their_servers() {
     let error = host.read_skill_file("git", REVIEW, "../secret").await;
     let error = error.unwrap_err();
     assert!(matches!(error, HostError::Skill { .. }), "{error}");
-    let paths = "use a path as in the list, such as SKILL.md, checklist.md";
+    let paths = "use one of its paths, such as SKILL.md, checklist.md";
     assert!(error.to_string().contains(paths), "{error}");
     let error = host.read_skill("plain", REVIEW).await.unwrap_err();
     assert_eq!(

@@ -426,7 +426,7 @@ fn a_file_replaced_by_a_link_during_a_read_does_not_lead_out_of_the_folder() {
         base.join("plain"),
     );
     fs::write(&file, "plain").unwrap();
-    let is_done = AtomicBool::new(false);
+    let (is_done, count) = (AtomicBool::new(false), AtomicUsize::new(0));
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !is_done.load(Ordering::Relaxed) {
@@ -435,13 +435,18 @@ fn a_file_replaced_by_a_link_during_a_read_does_not_lead_out_of_the_folder() {
                 fs::rename(&link, &file).unwrap();
                 fs::write(&plain, "plain").unwrap();
                 fs::rename(&plain, &file).unwrap();
-                // Most of the time the file is a file.
-                (0..8).for_each(|_| drop(fs::metadata(&file)));
+                // At least one read finds a file from its beginning to its end.
+                let before = count.load(Ordering::Relaxed);
+                while count.load(Ordering::Relaxed) < before + 2 && !is_done.load(Ordering::Relaxed)
+                {
+                    std::thread::yield_now();
+                }
             }
         });
         let read = || {
-            let skill = Skill::from_folder(&skill).ok()?;
-            Some(format!("{skill:?}"))
+            let read = Skill::from_folder(&skill);
+            count.fetch_add(1, Ordering::Relaxed);
+            Some(format!("{:?}", read.ok()?))
         };
         let reads: Vec<String> = (0..5_000).filter_map(|_| read()).take(500).collect();
         is_done.store(true, Ordering::Relaxed);

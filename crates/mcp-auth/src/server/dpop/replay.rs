@@ -201,7 +201,7 @@ mod tests {
             assert_eq!(stored, Ok(true));
         }
         let full = cache.store("9", "9", MINUTE).unwrap_err();
-        assert!(full.contains("with_capacity from 8"), "{full}");
+        assert!(full.contains("the replay cache has 8 proofs"), "{full}");
         assert_eq!(cache.store("0", "0", MINUTE), Ok(false));
         tokio::time::advance(MINUTE * 2).await;
         assert_eq!(cache.store("9", "9", MINUTE), Ok(true));

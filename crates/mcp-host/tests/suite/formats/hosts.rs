@@ -184,7 +184,7 @@ fn built_in_entries_of_a_host_are_named_in_one_warning() {
         panic!("{:?}", config.warnings());
     };
     assert!(
-        warning.contains("a part of Goose") && warning.ends_with("\"memory\", \"run\", \"app\""),
+        warning.contains("built into Goose") && warning.ends_with("\"memory\", \"run\", \"app\""),
         "{warning}"
     );
 }
