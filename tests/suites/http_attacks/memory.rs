@@ -144,7 +144,9 @@ async fn t11_little_text_does_not_become_much_memory() {
         }
         while let Some(status) = calls.join_next().await {
             let status = status.unwrap();
-            assert!(matches!(status, None | Some(400 | 503)), "{status:?}");
+            // On a busy machine, a body can arrive too slowly.
+            let is_rejected = matches!(status, None | Some(400 | 408 | 503));
+            assert!(is_rejected, "{status:?}");
         }
     }
     let grown = server.peak() - before;
