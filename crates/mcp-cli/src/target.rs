@@ -318,9 +318,7 @@ fn read(name: &str, config: &ServerConfig, variables: &Variables) -> Result<Serv
     {
         // Before anything is hidden: a file could make a part of the command look like a secret.
         let command = helper.command();
-        say(&format!(
-            "runs {command:?} to get the headers for the server"
-        ));
+        say(&format!("runs {command:?} for the headers of the server"));
     }
     hidden::add_values(config, variables);
     let plan = LaunchPlan::new(config.clone(), false, variables);

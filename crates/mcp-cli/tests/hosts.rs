@@ -213,14 +213,14 @@ fn a_file_cannot_hide_the_command_that_runs_and_the_host_that_is_connected() {
                 "url": "http://127.0.0.1:9/mcp", "headersHelper": command,
                 "headers": { "x": format!("${{git-credential-helper:-{command}}}") }
             }),
-            "runs \"touch mark; echo {\" to get the headers",
+            "runs \"touch mark; echo {\" for the headers",
         ),
         (
             serde_json::json!({
                 "url": "http://127.0.0.1:9/mcp", "headersHelper": command,
                 "headers": { "X-Key": command }
             }),
-            "runs \"touch mark; echo {\" to get the headers",
+            "runs \"touch mark; echo {\" for the headers",
         ),
         (
             serde_json::json!({ "url": "http://${https api.github.com:-127.0.0.1:9}/mcp" }),

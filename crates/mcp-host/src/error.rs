@@ -129,34 +129,9 @@ impl HostError {
             }
             Self::UnknownTool { name, similar } => write_unknown(f, "tool", name, similar),
             Self::UnknownPrompt { name, similar } => write_unknown(f, "prompt", name, similar),
-            Self::UnknownSkill {
-                server,
-                uri,
-                is_listed,
-            } => {
-                let reason = reason_of_absence(*is_listed);
-                write!(
-                    f,
-                    "the server {server:?} does not list the skill {uri:?}{reason}"
-                )
+            Self::UnknownSkill { .. } | Self::Skill { .. } | Self::ContextFull { .. } => {
+                self.write_of_item(f)
             }
-            Self::Skill {
-                server,
-                uri,
-                source,
-            } => write!(
-                f,
-                "the skill {uri:?} of the server {server:?} cannot be used: {source}"
-            ),
-            Self::ContextFull {
-                name,
-                max_items,
-                max_bytes,
-            } => write!(
-                f,
-                "{name:?} cannot be attached: a context can have {max_items} items and {} MiB; remove others first",
-                max_bytes >> 20
-            ),
             Self::UnknownServer { name } => write!(f, "there is no server named {name:?}"),
             Self::Arguments { name } => write!(
                 f,
@@ -191,6 +166,43 @@ impl HostError {
                 "{} {name:?} of the server {server:?} failed: {source}",
                 noun(*kind)
             ),
+        }
+    }
+}
+
+impl HostError {
+    /// Writes an error of a skill or of a context.
+    fn write_of_item(&self, f: &mut String) -> fmt::Result {
+        match self {
+            Self::UnknownSkill {
+                server,
+                uri,
+                is_listed,
+            } => {
+                let reason = reason_of_absence(*is_listed);
+                write!(
+                    f,
+                    "the server {server:?} does not list the skill {uri:?}{reason}"
+                )
+            }
+            Self::Skill {
+                server,
+                uri,
+                source,
+            } => write!(
+                f,
+                "the skill {uri:?} of the server {server:?} cannot be used: {source}"
+            ),
+            Self::ContextFull {
+                name,
+                max_items,
+                max_bytes,
+            } => write!(
+                f,
+                "{name:?} cannot be attached: a context can have {max_items} items and {} MiB; remove others first",
+                max_bytes >> 20
+            ),
+            _ => Ok(()),
         }
     }
 }

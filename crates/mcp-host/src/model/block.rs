@@ -1,8 +1,12 @@
-//! Content of servers as the text and media of a model.
+//! Content of servers as the text and media of a model, and messages in the formats of model APIs.
 
 use std::borrow::Cow;
 
 use mcp_client::types::{ContentBlock, ResourceContents};
+use serde_json::{Value, json};
+
+use super::ModelApi;
+use crate::text::{one_line, printable};
 
 /// A block of content of a server.
 #[derive(Debug, Clone, Hash)]
@@ -49,7 +53,9 @@ impl<'a> Block<'a> {
     pub(super) fn of_contents(contents: &'a ResourceContents, known_uri: Option<&str>) -> Self {
         match contents {
             ResourceContents::Text(text) if known_uri == Some(&text.uri) => Self::text(&*text.text),
-            ResourceContents::Text(text) => Self::text(format!("[{}]\n{}", text.uri, text.text)),
+            ResourceContents::Text(text) => {
+                Self::text(format!("[{}]\n{}", shortened(&text.uri), text.text))
+            }
             ResourceContents::Blob(blob) => {
                 let mime_type = blob.mime_type.as_deref();
                 let mime_type = mime_type.unwrap_or("application/octet-stream");
@@ -103,16 +109,36 @@ impl<'a> Block<'a> {
             Cow::Borrowed(data) => base64(data),
             Cow::Owned(data) => base64(&data).map(|data| data.into_owned().into()),
         };
+        let accepted = accepted.contains(&&*mime_type);
+        let (name, mime_type) = match accepted && data.is_some() {
+            true => (name, mime_type),
+            false => (shortened(&name).into(), shortened(&mime_type).into()),
+        };
         let Some(data) = data else {
             return Part::Text(format!("[{name}: data of {mime_type} that is not base64]"));
         };
-        if accepted.contains(&&*mime_type) {
+        if data.is_empty() {
+            return Part::Text(format!("[{name}: {mime_type} without data]"));
+        }
+        if accepted {
             return Part::Media(mime_type, data);
         }
         let bytes = data.len() / 4 * 3;
         Part::Text(format!(
             "[{name}: about {bytes} bytes of {mime_type}, which this model API does not accept]"
         ))
+    }
+}
+
+/// Returns a text of a server for one line, with at most 200 characters and without invisible ones.
+pub(super) fn shortened(text: &str) -> String {
+    const MAX: usize = 200;
+    let mut characters = text.chars();
+    let shown: String = characters.by_ref().take(MAX).collect();
+    let shown = one_line(&printable(&shown));
+    match characters.next() {
+        Some(_) => shown + "..",
+        None => shown,
     }
 }
 
@@ -131,4 +157,105 @@ fn base64(text: &str) -> Option<Cow<'_, str>> {
     let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
     let is_complete = data.len().is_multiple_of(4) && data.len() - digits.len() <= 2;
     (is_complete && digits.bytes().all(is_digit)).then_some(data)
+}
+
+impl ModelApi {
+    /// Returns the MIME types of media that a message of the user can have.
+    pub(super) fn message_media(self) -> &'static [&'static str] {
+        match self {
+            Self::OpenAiChat => &[
+                "image/png",
+                "image/jpeg",
+                "image/gif",
+                "image/webp",
+                "audio/wav",
+                "audio/mpeg",
+                "audio/mp3",
+                "application/pdf",
+            ],
+            Self::OpenAiResponses | Self::Anthropic => &[
+                "image/png",
+                "image/jpeg",
+                "image/gif",
+                "image/webp",
+                "application/pdf",
+            ],
+            Self::Gemini => &[
+                "image/png",
+                "image/jpeg",
+                "image/webp",
+                "image/heic",
+                "image/heif",
+                "audio/wav",
+                "audio/mpeg",
+                "audio/mp3",
+                "audio/aiff",
+                "audio/aac",
+                "audio/ogg",
+                "audio/flac",
+                "application/pdf",
+            ],
+        }
+    }
+
+    /// Returns a text as content of a message of the user, or of a result.
+    pub(super) fn text_content(self, text: &str) -> Value {
+        match self {
+            Self::OpenAiChat | Self::Anthropic => json!({ "type": "text", "text": text }),
+            Self::OpenAiResponses => json!({ "type": "input_text", "text": text }),
+            Self::Gemini => json!({ "text": text }),
+        }
+    }
+
+    /// Returns media in base64 as content of a message of the user, or of a result. The API accepts the MIME type.
+    pub(super) fn media_content(self, mime_type: &str, data: &str) -> Value {
+        let url = || format!("data:{mime_type};base64,{data}");
+        let is_pdf = mime_type == "application/pdf";
+        // OpenAI needs a name, and takes the type from it.
+        let name = "attachment.pdf";
+        match (self, mime_type) {
+            (Self::OpenAiChat, "audio/wav") => {
+                json!({ "type": "input_audio", "input_audio": { "data": data, "format": "wav" } })
+            }
+            (Self::OpenAiChat, "audio/mpeg" | "audio/mp3") => {
+                json!({ "type": "input_audio", "input_audio": { "data": data, "format": "mp3" } })
+            }
+            (Self::OpenAiChat, _) if is_pdf => {
+                json!({ "type": "file", "file": { "filename": name, "file_data": url() } })
+            }
+            (Self::OpenAiChat, _) => json!({ "type": "image_url", "image_url": { "url": url() } }),
+            (Self::OpenAiResponses, _) if is_pdf => {
+                json!({ "type": "input_file", "filename": name, "file_data": url() })
+            }
+            (Self::OpenAiResponses, _) => json!({ "type": "input_image", "image_url": url() }),
+            (Self::Anthropic, _) => json!({
+                "type": if is_pdf { "document" } else { "image" },
+                "source": { "type": "base64", "media_type": mime_type, "data": data }
+            }),
+            (Self::Gemini, _) => {
+                json!({ "inlineData": { "mimeType": mime_type, "data": data } })
+            }
+        }
+    }
+
+    /// Returns a message of the user.
+    pub(super) fn user_message(self, content: &[Value]) -> Value {
+        match self {
+            Self::Gemini => json!({ "role": "user", "parts": content }),
+            _ => json!({ "role": "user", "content": content }),
+        }
+    }
+
+    /// Returns a message of the model, which has only text.
+    pub(super) fn model_message(self, text: &str) -> Value {
+        match self {
+            Self::OpenAiChat | Self::OpenAiResponses => {
+                json!({ "role": "assistant", "content": text })
+            }
+            Self::Anthropic => {
+                json!({ "role": "assistant", "content": [self.text_content(text)] })
+            }
+            Self::Gemini => json!({ "role": "model", "parts": [self.text_content(text)] }),
+        }
+    }
 }

@@ -1,27 +1,47 @@
 //! What a person attaches to a conversation: resources, prompts and skills of all servers.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 use std::collections::hash_map::RandomState;
 use std::fmt;
 use std::hash::BuildHasher as _;
+use std::sync::Arc;
 
 use mcp_client::types::{PromptMessage, Role};
 use serde_json::Value;
 
 use super::ModelApi;
-use super::block::{Block, Part};
+use super::block::{Block, Part, shortened};
 use super::search::BYTES_PER_TOKEN;
 use crate::action_kind::ActionKind;
 use crate::error::HostError;
 use crate::host::{Host, Mention, resource_name};
+use crate::text::printable;
 
 /// Limits of a context. What is attached stays in memory until it is removed.
 const MAX_ITEMS: usize = 1_000;
 const MAX_BYTES: usize = 64 << 20;
 /// Number of tokens that an image counts. APIs count 85 to about 1,600, by its size.
 const TOKENS_OF_IMAGE: usize = 1_600;
+/// The types of images that an API accepts in a message of the user.
+const IMAGES: [&str; 6] = [
+    "image/png",
+    "image/jpeg",
+    "image/gif",
+    "image/webp",
+    "image/heic",
+    "image/heif",
+];
+/// Number of bytes of the text that replaces media, in addition to their name and type.
+const REPLACED_TEXT: usize = 80;
 /// Number of bytes of other media that count as one token.
 const MEDIA_BYTES_PER_TOKEN: usize = 500;
+/// Number of tokens that the JSON of a block needs in addition to its content.
+const TOKENS_OF_BLOCK: usize = 12;
+/// Number of bytes that a small allocation takes at least.
+const ALLOCATION: usize = 32;
+/// Maximum number of media of an item that are reported as replaced.
+const MAX_REPLACED: usize = 100;
 
 /// What a person has attached to a conversation: resources, messages of prompts, and instructions of skills of all servers of a host.
 ///
@@ -57,7 +77,7 @@ pub struct HostContext {
 }
 
 /// One item of a [`HostContext`].
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct ContextItem {
     /// A prompt, a resource or a skill.
@@ -66,8 +86,9 @@ pub struct ContextItem {
     pub server: String,
     /// The name for a person, as in the lists of the host: [`HostPrompt::name`](crate::HostPrompt::name),
     /// [`HostResource::name`](crate::HostResource::name) or [`HostSkill::name`](crate::HostSkill::name).
-    pub name: String,
-    /// The estimated number of tokens: one for three bytes of text, 1,600 for an image, and one for 500 bytes of other media.
+    pub name: Arc<str>,
+    /// The estimated number of tokens: 12 for each block, one for three bytes of text, 1,600 for an image that an API accepts, and one for
+    /// 500 bytes of other media.
     pub tokens: usize,
     messages: Vec<Message>,
     bytes: usize,
@@ -88,7 +109,7 @@ pub struct ModelContext {
     pub messages: Vec<Value>,
     /// The items that exceeded the budget.
     pub left_out: Vec<LeftOut>,
-    /// Media that the API does not accept. The model gets a text that names them.
+    /// The kinds of media that the API does not accept, at most 100 for each item. The model gets a text that names the media.
     pub replaced: Vec<ReplacedMedia>,
 }
 
@@ -97,7 +118,7 @@ pub struct ModelContext {
 #[non_exhaustive]
 pub struct LeftOut {
     /// The name of the [`ContextItem`].
-    pub name: String,
+    pub name: Arc<str>,
     /// The estimated number of its tokens.
     pub tokens: usize,
 }
@@ -107,8 +128,8 @@ pub struct LeftOut {
 #[non_exhaustive]
 pub struct ReplacedMedia {
     /// The name of the [`ContextItem`].
-    pub item: String,
-    /// The MIME type that the server states.
+    pub item: Arc<str>,
+    /// The MIME type that the server states, at most 200 characters.
     pub mime_type: String,
 }
 
@@ -125,7 +146,7 @@ impl Host {
 
 impl HostContext {
     /// Attaches what a person has named in a text ([`Host::mentions`]). Of the text after a prompt, each word is one of its arguments, and
-    /// the last argument is the rest of the text.
+    /// the last argument is the rest of the text. For a prompt without arguments, the text is not used.
     ///
     /// # Errors
     /// As [`attach_prompt`](Self::attach_prompt), [`attach_resource`](Self::attach_resource) and [`attach_skill`](Self::attach_skill).
@@ -138,9 +159,7 @@ impl HostContext {
                     .and_then(|prompt| prompt.arguments.as_deref());
                 let arguments = arguments.unwrap_or_default();
                 let names = arguments.iter().map(|argument| &*argument.name);
-                let words = rest.splitn(arguments.len().max(1), char::is_whitespace);
-                let words = words.map(str::trim).filter(|word| !word.is_empty());
-                let arguments: Vec<_> = names.zip(words).collect();
+                let arguments: Vec<_> = names.zip(words(rest, arguments.len())).collect();
                 self.attach_prompt(name, arguments).await
             }
             Mention::Resource { server, uri, .. } => self.attach_resource(server, uri).await,
@@ -219,12 +238,14 @@ impl HostContext {
         mut blocks: Vec<Block<'static>>,
     ) -> Result<&ContextItem, HostError> {
         let number = self.marks.hash_one((server, uri, &blocks));
+        let (shown, server_name) = (printable(uri), printable(server));
         let what = match kind {
             ActionKind::Skill => "instructions of the skill",
             _ => "resource",
         };
-        let begin =
-            format!("[attachment {number:016x}: the {what} {uri:?} of the server {server:?}]");
+        let begin = format!(
+            "[attachment {number:016x}: the {what} {shown:?} of the server {server_name:?}]"
+        );
         let end = format!("[end of attachment {number:016x}]");
         blocks.insert(0, Block::Text(begin.into()));
         blocks.push(Block::Text(end.into()));
@@ -251,7 +272,7 @@ impl HostContext {
             });
         if count > MAX_ITEMS || bytes > MAX_BYTES {
             return Err(HostError::ContextFull {
-                name: item.name,
+                name: shortened(&item.name),
                 max_items: MAX_ITEMS,
                 max_bytes: MAX_BYTES,
             });
@@ -265,19 +286,20 @@ impl HostContext {
 impl ContextItem {
     fn new(kind: ActionKind, server: String, name: String, messages: Vec<Message>) -> Self {
         let blocks = || messages.iter().map(|message| &message.block);
-        let (tokens, bytes) = (blocks().map(tokens).sum(), blocks().map(bytes).sum());
+        let bytes: usize = blocks().map(bytes).sum();
         Self {
             kind,
+            bytes: bytes + size_of::<Self>() + server.len() + name.len(),
             server,
-            name,
-            tokens,
+            tokens: blocks().map(tokens).sum(),
+            name: name.into(),
             messages,
-            bytes,
         }
     }
 
     /// Writes the messages of a prompt to `context`, and the content of a resource or skill to `attached`.
     fn write(&self, api: ModelApi, context: &mut ModelContext, attached: &mut Vec<Value>) {
+        let mut kinds = HashSet::new();
         let is_same_sender = |one: &Message, next: &Message| one.is_of_model == next.is_of_model;
         for run in self.messages.chunk_by(is_same_sender) {
             let is_of_model = run.iter().any(|message| message.is_of_model);
@@ -288,10 +310,13 @@ impl ContextItem {
             let mut parts = Vec::new();
             for Message { block, .. } in run {
                 let part = block.borrowed().into_part(accepted);
-                if let (Block::Media(media), Part::Text(_)) = (block, &part) {
+                if let (Block::Media(media), Part::Text(_)) = (block, &part)
+                    && kinds.len() < MAX_REPLACED
+                    && kinds.insert(shortened(&media.mime_type))
+                {
                     context.replaced.push(ReplacedMedia {
-                        item: self.name.clone(),
-                        mime_type: media.mime_type.clone().into_owned(),
+                        item: Arc::clone(&self.name),
+                        mime_type: shortened(&media.mime_type),
                     });
                 }
                 add_part(&mut parts, part);
@@ -307,7 +332,8 @@ impl ContextItem {
                     context.messages.push(api.model_message(text));
                 }
                 _ if self.kind == ActionKind::Prompt => {
-                    context.messages.push(api.user_message(content.collect()));
+                    let content: Vec<Value> = content.collect();
+                    context.messages.push(api.user_message(&content));
                 }
                 _ => attached.extend(content),
             }
@@ -330,6 +356,9 @@ impl ModelApi {
     /// If the items exceed the budget, prompts take precedence over skills, and skills over resources; of the same kind, what was attached
     /// last takes precedence. An item is included whole or left out.
     ///
+    /// The servers of the included items count as untrusted sources of the conversation
+    /// ([`track_untrusted_results`](crate::HostBuilder::track_untrusted_results)), also after [`Host::begin_conversation`].
+    ///
     /// Text, images, PDF files and recordings are passed on if the API accepts their MIME type in a message of the user. A message of
     /// the model, which a prompt can contain, has only text. Other media are named in a text.
     pub fn context(self, context: &HostContext, max_tokens: usize) -> ModelContext {
@@ -350,15 +379,21 @@ impl ModelApi {
         let mut attached = Vec::new();
         for (item, is_included) in items.iter().zip(is_included) {
             match is_included {
-                true => item.write(self, &mut model_context, &mut attached),
+                true => {
+                    // The model receives the text in this conversation, too.
+                    if let Some(server) = context.host.server(&item.server) {
+                        server.mark_untrusted();
+                    }
+                    item.write(self, &mut model_context, &mut attached);
+                }
                 false => model_context.left_out.push(LeftOut {
-                    name: item.name.clone(),
+                    name: Arc::clone(&item.name),
                     tokens: item.tokens,
                 }),
             }
         }
         if !attached.is_empty() {
-            let message = self.user_message(attached);
+            let message = self.user_message(&attached);
             model_context.messages.insert(0, message);
         }
         model_context
@@ -374,10 +409,11 @@ fn precedence(kind: ActionKind) -> u8 {
     }
 }
 
-/// Adds a part. Texts that follow each other become one, and empty texts are left out, because some APIs reject them.
+/// Adds a part. Texts that follow each other become one, and texts of white space are left out, because some
+/// APIs reject them.
 fn add_part<'a>(parts: &mut Vec<Part<'a>>, part: Part<'a>) {
     match (parts.last_mut(), part) {
-        (_, Part::Text(text)) if text.is_empty() => {}
+        (_, Part::Text(text)) if text.trim().is_empty() => {}
         (Some(Part::Text(before)), Part::Text(text)) => {
             before.push('\n');
             before.push_str(&text);
@@ -386,22 +422,63 @@ fn add_part<'a>(parts: &mut Vec<Part<'a>>, part: Part<'a>) {
     }
 }
 
-/// Returns the estimated number of tokens of a block.
-fn tokens(block: &Block<'_>) -> usize {
-    match block {
-        Block::Text(text) => text.len().div_ceil(BYTES_PER_TOKEN),
-        Block::Media(media) if media.mime_type.starts_with("image/") => TOKENS_OF_IMAGE,
-        Block::Media(media) => (media.data.len() / 4 * 3).div_ceil(MEDIA_BYTES_PER_TOKEN),
+/// Returns the words of a text, at most `count`. The last one is the rest of the text.
+fn words(text: &str, count: usize) -> Vec<&str> {
+    let (mut words, mut rest) = (Vec::new(), text.trim());
+    while !rest.is_empty() && words.len() < count {
+        let is_last = words.len() + 1 == count;
+        let (word, next) = match rest.split_once(char::is_whitespace) {
+            Some((word, next)) if !is_last => (word, next.trim_start()),
+            _ => (rest, ""),
+        };
+        words.push(word);
+        rest = next;
     }
+    words
+}
+
+/// Returns the estimated number of tokens of a block, at least of the text that replaces it for an API that does not accept it.
+fn tokens(block: &Block<'_>) -> usize {
+    let content = match block {
+        Block::Text(text) => text.len().div_ceil(BYTES_PER_TOKEN),
+        Block::Media(media) => {
+            let name = shortened(&media.name).len() + shortened(&media.mime_type).len();
+            let replaced = (name + REPLACED_TEXT).div_ceil(BYTES_PER_TOKEN);
+            let is_accepted = |image: &str| image == &*media.mime_type;
+            let accepted = match IMAGES.iter().any(|image| is_accepted(image)) {
+                true => TOKENS_OF_IMAGE,
+                false => (media.data.len() / 4 * 3).div_ceil(MEDIA_BYTES_PER_TOKEN),
+            };
+            match &*media.mime_type {
+                other if other.starts_with("image/") && accepted != TOKENS_OF_IMAGE => replaced,
+                _ => accepted.max(replaced),
+            }
+        }
+    };
+    content + TOKENS_OF_BLOCK
 }
 
 /// Returns the memory of a block in bytes.
 fn bytes(block: &Block<'_>) -> usize {
     let texts = match block {
-        Block::Text(text) => text.len(),
-        Block::Media(media) => media.mime_type.len() + media.data.len() + media.name.len(),
+        Block::Text(text) => text.len() + ALLOCATION,
+        Block::Media(media) => {
+            let texts = [&media.mime_type, &media.data, &media.name];
+            texts.iter().map(|text| text.len() + ALLOCATION).sum()
+        }
     };
     size_of::<Message>() + texts
+}
+
+/// Shows the content by its size only.
+impl fmt::Debug for ContextItem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ContextItem")
+            .field("kind", &self.kind)
+            .field("name", &self.name)
+            .field("tokens", &self.tokens)
+            .finish_non_exhaustive()
+    }
 }
 
 impl fmt::Debug for HostContext {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::block::shortened;
 use super::search::{TOOL_SEARCH, local_tool, search_parameters, servers_of};
 use super::{ModelApi, ModelTools};
 use crate::host::{HostTool, model_name};
@@ -107,15 +108,16 @@ fn namespace_name(server: &str) -> String {
 
 /// Returns a description of a namespace: the names that its server gives the tools.
 fn namespace_description(server: &str, tools: &[HostTool]) -> String {
-    let mut description = format!("Tools of the server {server}:");
+    let mut description = format!("Tools of the server {}:", shortened(server));
     for (number, tool) in tools.iter().enumerate() {
         let separator = if number > 0 { ", " } else { " " };
-        if description.len() + separator.len() + tool.tool.name.len() > MAX_DESCRIPTION {
+        let name = shortened(&tool.tool.name);
+        if description.len() + separator.len() + name.len() > MAX_DESCRIPTION {
             description.push_str(" ..");
             break;
         }
         description.push_str(separator);
-        description.push_str(&tool.tool.name);
+        description.push_str(&name);
     }
     description
 }

@@ -6,7 +6,6 @@ mod context;
 mod deferred;
 mod gemini;
 mod items;
-mod messages;
 mod narrow;
 mod rank;
 mod result;

@@ -2,6 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
+/// Maximum number of reported keywords of a tool, and maximum length of a reported pointer in bytes.
+const MAX_DROPPED: usize = 1_000;
+const MAX_POINTER: usize = 1_024;
 /// Maximum number of schemas that replace references, and maximum number of levels of such schemas.
 pub(super) const MAX_SCHEMAS: usize = 5_000;
 pub(super) const MAX_DEPTH: usize = 32;
@@ -26,9 +29,11 @@ impl SchemaConversion {
         }
     }
 
-    /// Reports the keyword at a pointer.
+    /// Reports the keyword at a pointer, unless the pointer is too long or many were reported.
     pub(super) fn drop_keyword(&mut self, pointer: &str, keyword: &str) {
-        self.dropped.push(child(pointer, keyword));
+        if self.dropped.len() < MAX_DROPPED && pointer.len() + keyword.len() <= MAX_POINTER {
+            self.dropped.push(child(pointer, keyword));
+        }
     }
 
     pub(super) fn into_dropped(self) -> Vec<String> {

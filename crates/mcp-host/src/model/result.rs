@@ -45,8 +45,8 @@ impl ModelApi {
         }
         match self {
             _ if answers.is_empty() => {}
-            Self::Anthropic | Self::Gemini => answers = vec![self.user_message(answers)],
-            Self::OpenAiChat if !media.is_empty() => answers.push(self.user_message(media)),
+            Self::Anthropic | Self::Gemini => answers = vec![self.user_message(&answers)],
+            Self::OpenAiChat if !media.is_empty() => answers.push(self.user_message(&media)),
             Self::OpenAiChat | Self::OpenAiResponses => {}
         }
         answers
@@ -142,14 +142,14 @@ impl ModelApi {
         parts
     }
 
-    /// Returns at least one part. No part is an empty text, because Anthropic rejects empty texts.
+    /// Returns at least one part. No part is a text of white space, because Anthropic rejects such texts.
     fn parts<'a>(self, result: &'a CallToolResult) -> Vec<Part<'a>> {
         let mut parts: Vec<Part<'a>> = result
             .content
             .iter()
             .map(|block| self.part(block))
             .collect();
-        parts.retain(|part| !matches!(part, Part::Text(text) if text.is_empty()));
+        parts.retain(|part| !matches!(part, Part::Text(text) if text.trim().is_empty()));
         if let Some(structured) = &result.structured_content {
             let is_same = |part: &Part<'_>| {
                 let Part::Text(text) = part else { return false };

@@ -9,6 +9,7 @@ use mcp_client::{CallToolResult, ContentBlock};
 use mcp_jsonrpc::decode_document;
 use serde_json::{Value, json};
 
+use super::block::shortened;
 use super::rank::rank;
 use super::{ModelApi, ModelTools};
 use crate::error::HostError;
@@ -188,7 +189,7 @@ pub(super) fn servers_of(tools: &[HostTool]) -> String {
     for (number, (server, count)) in counts.iter().take(MAX_SERVERS).enumerate() {
         let separator = if number > 0 { ", " } else { "" };
         // Writing to a string does not fail.
-        let _ = write!(text, "{separator}{server} ({count})");
+        let _ = write!(text, "{separator}{} ({count})", shortened(server));
     }
     if counts.len() > MAX_SERVERS {
         let _ = write!(text, ", and {} more", counts.len() - MAX_SERVERS);
@@ -286,18 +287,20 @@ fn found_definitions(found: &[&HostTool]) -> CallToolResult {
 
 /// Returns the tools that the API loads, as structured content. [`loaded_tools`] reads it.
 fn found_tools(found: &[&HostTool]) -> CallToolResult {
-    let mut bytes = 0;
-    let mut tools = Vec::new();
+    let (mut bytes, mut tools) = (0, Vec::new());
     for tool in found {
         let mut definition = Tool::new(&*tool.name, tool.tool.input_schema.clone());
         definition.description.clone_from(&tool.tool.description);
-        let mut definition = json!(definition);
-        bytes += definition.to_string().len();
-        if bytes > MAX_RESULT_BYTES {
+        let size = json!(definition).to_string().len();
+        if bytes + size > MAX_RESULT_BYTES {
             // Without its schema, the model can still call it, and the server says what is wrong.
-            definition = json!(Tool::new(&*tool.name, JsonObject::new()));
+            definition.input_schema = JsonObject::new();
+            let description = definition.description.take();
+            definition.description = description.map(|text| shortened(&text));
+        } else {
+            bytes += size;
         }
-        tools.push(definition);
+        tools.push(json!(definition));
     }
     let mut result = CallToolResult::new(Vec::new());
     if tools.is_empty() {

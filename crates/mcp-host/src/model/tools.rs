@@ -18,7 +18,7 @@ use crate::host::HostTool;
 pub struct ModelTools {
     /// The member `tools` of a request.
     pub tools: Value,
-    /// The keywords that were removed from input schemas because the API rejects them.
+    /// The keywords that were removed from input schemas because the API rejects them, at most 1,000 for each tool.
     pub dropped: Vec<DroppedKeyword>,
     /// How the model finds tools that are not listed, because they exceeded the budget ([`ModelApi::tools_within_budget`]). `None`
     /// if all tools are listed.

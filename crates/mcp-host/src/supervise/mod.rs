@@ -104,6 +104,13 @@ impl SupervisedClient {
         reached.map_or_else(|_| self.state(), |state| state.clone())
     }
 
+    /// Records that the conversation contains text of this server, unless the server is trusted.
+    pub(crate) fn mark_untrusted(&self) {
+        if let Some(permission) = &self.0.permission {
+            permission.received();
+        }
+    }
+
     /// Returns the currently known tools, without waiting.
     pub fn tools(&self) -> ItemList<Tool> {
         self.0.published.lists.tools.borrow().clone()

@@ -209,7 +209,10 @@ async fn items_beyond_the_budget_are_left_out_in_the_documented_order() {
     let tokens: Vec<_> = context.items().iter().map(|item| item.tokens).collect();
     let left_out = |max_tokens: usize| {
         let rendered = ModelApi::Anthropic.context(&context, max_tokens);
-        let names = rendered.left_out.into_iter().map(|item| item.name);
+        let names = rendered
+            .left_out
+            .into_iter()
+            .map(|item| item.name.to_string());
         names.collect::<Vec<_>>()
     };
     let [first, skill, last] = [
@@ -224,7 +227,11 @@ async fn items_beyond_the_budget_are_left_out_in_the_documented_order() {
         [first],
         "the resource that was attached first"
     );
-    assert_eq!(left_out(tokens[1] + tokens[2] - 1), [first, last]);
+    assert_eq!(
+        left_out(tokens[1] + tokens[2] - 1),
+        [last],
+        "the space is used for an earlier one"
+    );
     assert_eq!(left_out(tokens[1]), [first, last]);
     assert_eq!(left_out(0), [first, skill, last]);
     assert_eq!(
@@ -355,12 +362,12 @@ async fn attaching_needs_the_same_consent_as_reading() {
 }
 
 /// A stream that records what is read.
-struct Recorded<R> {
+struct RecordingStream<R> {
     stream: R,
     bytes: Arc<Mutex<Vec<u8>>>,
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for Recorded<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for RecordingStream<R> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -396,7 +403,7 @@ async fn nothing_that_is_attached_from_one_server_reaches_another_one() {
             let (transport, end) = duplex(64 << 10);
             let (stream, write) = end.into_streams();
             let bytes = Arc::clone(&bytes);
-            let read = Recorded { stream, bytes };
+            let read = RecordingStream { stream, bytes };
             tokio::spawn(async move { drop(serve_io(other(), read, write).await) });
             Ok(transport)
         };
@@ -472,4 +479,140 @@ async fn nothing_that_is_attached_from_one_server_reaches_another_one() {
         assert!(received.contains("tools/call"), "{received}");
         assert!(!received.contains(CANARY), "{received}");
     }
+}
+
+/// Returns a host with a server `evil`, whose resource `x:r` has these contents and whose prompt `p` has these messages.
+async fn evil(contents: Vec<ResourceContents>, messages: Vec<PromptMessage>) -> Host {
+    let connector = Killable::default().connector(move |_| {
+        let (contents, messages) = (contents.clone(), messages.clone());
+        let read = move || contents.clone();
+        let resource = Resource::new("x:r", "r", read);
+        let prompt = Prompt::new("p", move || messages.clone());
+        Some(
+            Server::builder("evil", "1")
+                .resource(resource)
+                .prompt(prompt),
+        )
+    });
+    let host = Host::builder(client()).connector("evil", connector).start();
+    host.settled().await;
+    host
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_budget_covers_what_replaces_media_and_the_report_is_limited() {
+    let blob = |mime_type: &str, uri: &str| {
+        let blob = BlobResourceContents::new(uri, "").with_mime_type(mime_type);
+        ResourceContents::Blob(blob)
+    };
+    let long = "x".repeat(100_000);
+    for contents in [
+        vec![blob("x/y", "x:r"); 5_000],
+        vec![blob("application/pdf", "x:r"); 5_000],
+        vec![blob(&format!("image/{long}"), &format!("x:{long}"))],
+        (0..5_000).map(|n| blob(&format!("x/{n}"), "x:r")).collect(),
+    ] {
+        let host = evil(contents, Vec::new()).await;
+        let mut context = host.context();
+        let tokens = context.attach_resource("evil", "x:r").await.unwrap().tokens;
+        for format in FORMATS {
+            let rendered = format.context(&context, tokens);
+            let text = Value::from(rendered.messages).to_string();
+            assert!(
+                text.len() <= tokens * 3 + 100,
+                "{} bytes for {tokens} tokens",
+                text.len()
+            );
+            assert!((1..=100).contains(&rendered.replaced.len()));
+            let types = rendered.replaced.iter().map(|one| one.mime_type.len());
+            assert!(types.max().unwrap() < 210);
+            assert_eq!(format.context(&context, tokens - 1).left_out.len(), 1);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn content_that_an_api_rejects_is_left_out_or_named() {
+    let messages = vec![
+        PromptMessage::new(Role::User, ContentBlock::text(" \n\t")),
+        PromptMessage::new(Role::User, ImageContent::new(" ", "image/png")),
+        PromptMessage::new(Role::Assistant, ContentBlock::text("\n")),
+    ];
+    let host = evil(Vec::new(), messages).await;
+    let context = attached(&host, "/mcp__evil__p").await;
+    for format in FORMATS {
+        let rendered = format.context(&context, 10_000);
+        let texts: Vec<_> = rendered.messages.iter().map(text).collect();
+        assert_eq!(texts, ["[image: image/png without data]"]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn words_after_a_prompt_are_its_arguments_whatever_separates_them() {
+    let host = host().await;
+    for (typed, shown) in [
+        ("/mcp__git__change a b", "a: b"),
+        ("/mcp__git__change   a \t  b  c  d ", "a: b  c  d"),
+    ] {
+        let context = attached(&host, typed).await;
+        let messages = ModelApi::Anthropic.context(&context, 10_000).messages;
+        assert!(
+            text(&messages[0]).starts_with(&format!("{shown}|")),
+            "{messages:?}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_spelling_of_a_uri_reads_a_skill_as_a_resource() {
+    let rules =
+        r#"[{ "kind": "connect", "effect": "allow" }, { "kind": "skill", "effect": "deny" }]"#;
+    let host = Host::builder(client())
+        .connector("git", Killable::default().connector(|_| Some(git())))
+        .policy(Policy::parse(rules).unwrap())
+        .start();
+    host.settled().await;
+    let mut context = host.context();
+    for uri in [
+        "skill://review/SKILL.md",
+        "SKILL://review/SKILL.md",
+        "skill://Review/SKILL.md",
+        "skill://review/%53KILL.md",
+        "skill://review/./SKILL.md",
+        "skill://review/a/../SKILL.md",
+        "skill://review/%2e/SKILL%2Emd",
+    ] {
+        let attached = context.attach_resource("git", uri).await.map(drop);
+        let error = attached.unwrap_err();
+        assert!(matches!(error, HostError::Denied { .. }), "{uri}: {error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_attached_counts_as_untrusted_in_each_conversation_that_gets_it() {
+    let person = Person::default();
+    let mail = Killable::default()
+        .connector(|_| Some(Server::builder("mail", "1").tool(Tool::new("send", || "sent"))));
+    let rules = r#"[{ "effect": "allow" }]"#;
+    let host = Host::builder(client())
+        .connector("git", Killable::default().connector(|_| Some(git())))
+        .connector("mail", mail)
+        .policy(Policy::parse(rules).unwrap())
+        .consent(person.answers(Decision::Deny))
+        .track_untrusted_results()
+        .start();
+    host.settled().await;
+    let mut context = host.context();
+    context
+        .attach_resource("git", "file:///a.txt")
+        .await
+        .unwrap();
+    host.begin_conversation();
+    host.call_tool("mail__send", json!({})).await.unwrap();
+    // The text reaches the model in the new conversation.
+    host.begin_conversation();
+    ModelApi::Anthropic.context(&context, 1_000);
+    let error = host.call_tool("mail__send", json!({})).await.unwrap_err();
+    assert!(matches!(error, HostError::Denied { .. }), "{error}");
+    assert_eq!(person.texts().len(), 1);
 }

@@ -578,3 +578,64 @@ async fn the_model_reads_a_long_result_in_parts() {
     assert!(within.search.is_some() && offered(within.tools));
     host.close().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_large_definition_does_not_remove_those_of_the_other_tools_that_a_search_has_found() {
+    let connector = Killable::default().connector(|_| {
+        let run = |Args(_): Args<JsonObject>| "";
+        let large = json!({ "type": "object", "description": "x".repeat(70_000) });
+        let small = json!({ "type": "object", "properties": { "path": { "type": "string" } } });
+        let server = Server::builder("s", "1")
+            .tool(Tool::dynamic("read_file_file", large, run).description("read file file file"))
+            .tool(Tool::dynamic("read_file", small, run).description("Reads."));
+        Some(server)
+    });
+    let host = Host::builder(client()).connector("s", connector).start();
+    host.settled().await;
+    let call = json!({ "output": [{ "type": "tool_search_call", "call_id": "1", "arguments": { "query": "read file" } }] });
+    let answer = searched_plain(&host, call).await;
+    let tools = answer["tools"].as_array().unwrap();
+    let find = |name: &str| tools.iter().find(|tool| tool["name"] == name).unwrap();
+    assert_eq!(
+        find("s__read_file")["parameters"]["properties"]["path"]["type"],
+        "string"
+    );
+    let large = find("s__read_file_file");
+    assert_eq!(large["description"], "read file file file");
+    assert!(large.to_string().len() < 1_000);
+}
+
+/// Returns the answer to a search of OpenAI Responses.
+async fn searched_plain(host: &Host, call: Value) -> Value {
+    let format = ModelApi::OpenAiResponses;
+    let tool_use = format.tool_uses(&call).pop().unwrap();
+    let result = host.call(&tool_use).await;
+    format.results(&[(tool_use, result)]).remove(0)
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_report_of_removed_keywords_is_limited() {
+    let mut definitions = serde_json::Map::new();
+    for number in 0..15 {
+        let next = json!({ "$ref": format!("#/$defs/d{}", number + 1) });
+        let (one, other) = ("a".repeat(500), "b".repeat(500));
+        let schema = json!({ "x-unknown": 1, "properties": { one: next, other: next } });
+        definitions.insert(format!("d{number}"), schema);
+    }
+    let schema = json!({ "type": "object", "$ref": "#/$defs/d0", "$defs": definitions });
+    let connector = Killable::default().connector(move |_| {
+        let run = |Args(_): Args<JsonObject>| "";
+        Some(Server::builder("s", "1").tool(Tool::dynamic("t", schema.clone(), run)))
+    });
+    let host = Host::builder(client()).connector("s", connector).start();
+    host.settled().await;
+    for format in FORMATS {
+        let dropped = format.tools(&host.tools()).dropped;
+        let bytes: usize = dropped.iter().map(|one| one.pointer.len()).sum();
+        assert!(
+            dropped.len() <= 1_000 && bytes <= 1_100_000,
+            "{} of {bytes}",
+            dropped.len()
+        );
+    }
+}

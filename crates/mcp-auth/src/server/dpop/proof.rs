@@ -70,7 +70,7 @@ impl Proof {
         }
         if header.contains_key("crit") {
             return Err(invalid(
-                "the proof has critical extensions (crit) that are not supported",
+                "the proof has unsupported critical extensions (crit)",
             ));
         }
         let name = header.get("alg").and_then(Value::as_str);

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use data_encoding::HEXLOWER_PERMISSIVE;
 use mcp_skills::{Error, RemoteSkills, SkillEntry};
+use url::Url;
 
 use super::SupervisedClient;
 use crate::error::HostError;
@@ -87,7 +89,33 @@ impl SupervisedClient {
 
 /// Returns whether a URI is the URI of a skill's file.
 pub(crate) fn is_of_skill(skill: &SkillEntry, uri: &str) -> bool {
-    let folder = skill.uri.strip_suffix("SKILL.md").unwrap_or(&skill.uri);
+    let (entry, uri) = (spelled_alike(&skill.uri), spelled_alike(uri));
+    let folder = entry.strip_suffix("skill.md").unwrap_or(&entry);
     let path = uri.strip_prefix(folder);
-    path.is_some_and(|path| skill.paths().any(|known| known == path))
+    path.is_some_and(|path| skill.paths().any(|known| spelled_alike(known) == path))
+}
+
+/// Returns a URI, or a part of it, in the form that it shares with its other spellings: without escapes, dots and upper case.
+fn spelled_alike(uri: &str) -> String {
+    let parsed = Url::parse(uri);
+    let uri = parsed.as_ref().map_or(uri, Url::as_str);
+    let mut plain = Vec::with_capacity(uri.len());
+    let mut rest = uri.as_bytes();
+    while let [byte, next @ ..] = rest {
+        let escaped = match rest {
+            [b'%', high, low, ..] => HEXLOWER_PERMISSIVE.decode(&[*high, *low]).ok(),
+            _ => None,
+        };
+        match escaped {
+            Some(bytes) => {
+                plain.extend(bytes);
+                rest = &rest[3..];
+            }
+            None => {
+                plain.push(*byte);
+                rest = next;
+            }
+        }
+    }
+    String::from_utf8_lossy(&plain).to_lowercase()
 }
