@@ -87,9 +87,8 @@ impl Proof {
         }
         let unusable = || invalid("the key of the proof (jwk) cannot be used with its algorithm");
         let key = header.get("jwk").and_then(Key::read);
-        let key = key
-            .filter(|key| key.matches(algorithm))
-            .ok_or_else(unusable)?;
+        let key = key.filter(|key| key.matches(algorithm));
+        let key = key.ok_or_else(unusable)?;
         let thumbprint = thumbprint(jwk).ok_or_else(unusable)?;
         let signature = decode_base64url(signature).unwrap_or_default();
         if !key.verifies(algorithm, message.as_bytes(), &signature) {
