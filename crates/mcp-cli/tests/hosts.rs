@@ -194,7 +194,7 @@ fn a_command_for_headers_is_shown_and_its_output_is_not() {
         let (output, said) = list(&folder, "mcp.json", &server(url, command), &[]);
         assert_eq!(output.status.code(), Some(code), "{command}: {said}");
         assert!(
-            said.contains(part) && said.contains("to get the headers for the server"),
+            said.contains(part) && said.contains("for the headers of the server"),
             "{command}: {said}"
         );
         assert!(!said.contains("s3cret"), "{said}");

@@ -340,7 +340,7 @@ async fn names_of_mounts_are_checked() {
     for number in 0..65 {
         many = many.mount(format!("m{number}"), mount());
     }
-    fails_with(many.build().await, "at most 64");
+    fails_with(many.build().await, "the limit is 64");
 }
 
 /// A strict client refuses the list of all servers because of one element.

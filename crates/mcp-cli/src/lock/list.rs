@@ -201,7 +201,7 @@ pub(super) fn check_numbers(text: &str) -> Result<(), String> {
     }
 }
 
-/// Returns the name of the item that an error about a page concerns.
+/// Returns a prefix for a decoding error: the quoted name of the invalid item and a colon. Empty if the item has no name.
 fn item_of(error: &DecodeError, page: &Value) -> String {
     let end = error.pointer().match_indices('/').nth(2);
     let item = &error.pointer()[..end.map_or(error.pointer().len(), |(end, _)| end)];

@@ -89,9 +89,10 @@ impl ModelApi {
 }
 
 impl Host {
-    /// Calls a tool for a model, as [`call_tool`](Self::call_tool) does. `search_tools`, `call_tool` and `tool_search`
-    /// ([`ModelApi::tools_within_budget`]) and `read_result` ([`HostBuilder::max_result_bytes`](crate::HostBuilder::max_result_bytes)) are
-    /// tools of the host itself.
+    /// Calls a tool for a model, as [`call_tool`](Self::call_tool) does.
+    ///
+    /// Also runs the tools of the host itself: `search_tools`, `call_tool` and `tool_search` (see [`ModelApi::tools_within_budget`]), and
+    /// `read_result` (see [`HostBuilder::max_result_bytes`](crate::HostBuilder::max_result_bytes)).
     ///
     /// # Errors
     /// As [`call_tool`](Self::call_tool), and [`HostError::Arguments`] if the arguments are not a JSON object.

@@ -209,7 +209,8 @@ impl BlockingRun {
         self.guard.mux.inbound.deadline()
     }
 
-    /// Returns a handle that answers the request when the deadline passes. It is needed because a thread cannot be stopped.
+    /// Returns a handle that answers the request with an error when the deadline passes. Blocking handlers need this handle, because
+    /// their threads cannot be stopped.
     pub fn expiry(&self) -> Expiry {
         Expiry {
             mux: Arc::clone(&self.guard.mux),

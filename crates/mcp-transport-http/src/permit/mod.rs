@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn permits_are_released_on_drop_including_refused_ones() {
+    fn dropping_a_permit_releases_it_even_after_a_refused_growth() {
         let capacity = Capacity::new(2);
         assert_eq!(capacity.limit(), 2);
         let first = capacity.try_acquire().unwrap();

@@ -86,7 +86,7 @@ async fn an_error_for_another_request_is_ignored() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_success_without_a_response_is_an_error_with_the_reason() {
+async fn a_success_status_without_a_json_rpc_response_is_an_error_that_names_the_problem() {
     let json_type = ("content-type", "application/json");
     for (status, header, body, problem) in [
         (202, json_type, "{}", "202 Accepted"),

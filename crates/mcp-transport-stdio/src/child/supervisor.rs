@@ -22,8 +22,8 @@ use crate::driver::Driver;
 use crate::error::End;
 use crate::stray::StrayOutput;
 
-/// Maximum time for which the task waits for both the last output of a child and its exit. Pending calls fail after this time at
-/// the latest.
+/// Maximum time between the two events that end a child: the end of its output and its exit. After the first event, the task waits
+/// this long for the second. Pending calls fail after this time at the latest.
 const SETTLE: Duration = Duration::from_millis(50);
 
 /// Maximum time that the task waits to reap a killed process.

@@ -51,8 +51,8 @@ impl Decision {
         matches!(self, Self::Allowed(scopes) if scopes.is_empty())
     }
 
-    /// Returns whether the client may use the item. Does not record a missing scope, because the request succeeds without the
-    /// item and needs no challenge.
+    /// Returns whether the client may use the item. Does not record a missing scope: the caller omits the item, and the
+    /// request still succeeds, so no challenge is needed.
     pub(in crate::gateway) fn is_usable(&self, context: &RequestContext) -> bool {
         match self {
             Self::Allowed(scopes) => scopes.iter().all(|scope| context.has_scope(scope)),

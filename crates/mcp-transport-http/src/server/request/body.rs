@@ -17,7 +17,8 @@ use crate::server::request::buffer::BodyBuffer;
 use crate::server::response::refusal::Refusal;
 use crate::server::state::EndpointState;
 
-/// Maximum size of a parsed body whose memory is not counted, in bytes. The number of requests already limits this memory.
+/// Maximum size, in bytes, of a parsed body whose memory is not added to the permit. The limit on the number of requests already
+/// bounds this memory.
 const SMALL_TREE: usize = 16 << 10;
 
 /// A complete request body, with the permit for its memory.
