@@ -255,10 +255,10 @@ mod tests {
     async fn a_new_token_displaces_no_other_while_the_cache_has_space() {
         let (cache, count) = (Cache::new(MAX_TTL), AtomicUsize::new(0));
         for token in ["a", "b", "c"] {
-            asked(&cache, token, active, &count).await;
+            asked(&cache, token, inactive, &count).await;
         }
         for token in ["a", "b", "c"] {
-            assert_eq!(asked(&cache, token, active, &count).await, 3);
+            assert_eq!(asked(&cache, token, inactive, &count).await, 3);
         }
     }
 }
