@@ -9,7 +9,7 @@ use crate::connect::negotiation::KnownVersion;
 
 /// A reference to a task. A host can store it, and use it to wait for the task on another connection or in another process.
 ///
-/// On servers without authentication, anyone who has the id can access the task. Treat the id as a secret.
+/// A server without authentication lets every client that knows the id use the task. Treat the id as a secret.
 ///
 /// ```
 /// # fn main() -> Result<(), serde_json::Error> {

@@ -16,6 +16,7 @@ use super::search::BYTES_PER_TOKEN;
 use crate::action_kind::ActionKind;
 use crate::error::HostError;
 use crate::host::{Host, Mention, resource_name};
+use crate::supervise::SupervisedClient;
 use crate::text::printable;
 
 /// Limits of a context. What is attached stays in memory until it is removed.
@@ -92,6 +93,8 @@ pub struct ContextItem {
     pub tokens: usize,
     messages: Vec<Message>,
     bytes: usize,
+    /// The server, even if the host has removed it or has another one of this name.
+    source: Option<SupervisedClient>,
 }
 
 /// Content with its sender.
@@ -176,13 +179,12 @@ impl HostContext {
         name: &str,
         arguments: impl IntoIterator<Item = (K, V)>,
     ) -> Result<&ContextItem, HostError> {
-        let server = self.host.find_prompt(name);
-        let server = server.map(|(server, _)| server.name().to_owned());
+        let source = self.host.find_prompt(name).map(|(server, _)| server);
         let prompt = self.host.get_prompt(name, arguments).await?;
         let messages = prompt.messages.iter().map(Message::of_prompt).collect();
         self.insert(ContextItem::new(
             ActionKind::Prompt,
-            server.unwrap_or_default(),
+            source,
             name.to_owned(),
             messages,
         ))
@@ -197,10 +199,11 @@ impl HostContext {
         server: &str,
         uri: &str,
     ) -> Result<&ContextItem, HostError> {
+        let source = self.host.server(server);
         let read = self.host.read_resource(server, uri).await?;
         let blocks = read.contents.iter();
         let blocks = blocks.map(|contents| Block::of_contents(contents, Some(uri)).into_owned());
-        self.insert_marked(ActionKind::Resource, server, uri, blocks.collect())
+        self.insert_marked(ActionKind::Resource, source, uri, blocks.collect())
     }
 
     /// Attaches the instructions of a skill, as [`Host::read_skill`] returns them. An earlier state of the skill is replaced.
@@ -212,9 +215,10 @@ impl HostContext {
         server: &str,
         uri: &str,
     ) -> Result<&ContextItem, HostError> {
+        let source = self.host.server(server);
         let instructions = self.host.read_skill(server, uri).await?;
         let blocks = vec![Block::Text(instructions.into())];
-        self.insert_marked(ActionKind::Skill, server, uri, blocks)
+        self.insert_marked(ActionKind::Skill, source, uri, blocks)
     }
 
     /// Returns what is attached, in the order in which it was attached.
@@ -233,10 +237,12 @@ impl HostContext {
     fn insert_marked(
         &mut self,
         kind: ActionKind,
-        server: &str,
+        source: Option<SupervisedClient>,
         uri: &str,
         mut blocks: Vec<Block<'static>>,
     ) -> Result<&ContextItem, HostError> {
+        let name = source.as_ref().map(|source| source.name().to_owned());
+        let server = &*name.unwrap_or_default();
         let number = self.marks.hash_one((server, uri, &blocks));
         let (shown, server_name) = (printable(uri), printable(server));
         let what = match kind {
@@ -255,7 +261,7 @@ impl HostContext {
         };
         self.insert(ContextItem::new(
             kind,
-            server.to_owned(),
+            source,
             resource_name(server, uri),
             blocks.into_iter().map(message).collect(),
         ))
@@ -284,7 +290,14 @@ impl HostContext {
 }
 
 impl ContextItem {
-    fn new(kind: ActionKind, server: String, name: String, messages: Vec<Message>) -> Self {
+    fn new(
+        kind: ActionKind,
+        source: Option<SupervisedClient>,
+        name: String,
+        messages: Vec<Message>,
+    ) -> Self {
+        let server = source.as_ref().map(|source| source.name().to_owned());
+        let server = server.unwrap_or_default();
         let blocks = || messages.iter().map(|message| &message.block);
         let bytes: usize = blocks().map(bytes).sum();
         Self {
@@ -294,6 +307,7 @@ impl ContextItem {
             tokens: blocks().map(tokens).sum(),
             name: name.into(),
             messages,
+            source,
         }
     }
 
@@ -381,8 +395,8 @@ impl ModelApi {
             match is_included {
                 true => {
                     // The model receives the text in this conversation, too.
-                    if let Some(server) = context.host.server(&item.server) {
-                        server.mark_untrusted();
+                    if let Some(source) = &item.source {
+                        source.mark_untrusted();
                     }
                     item.write(self, &mut model_context, &mut attached);
                 }

@@ -609,10 +609,13 @@ async fn what_is_attached_counts_as_untrusted_in_each_conversation_that_gets_it(
         .unwrap();
     host.begin_conversation();
     host.call_tool("mail__send", json!({})).await.unwrap();
-    // The text reaches the model in the new conversation.
-    host.begin_conversation();
-    ModelApi::Anthropic.context(&context, 1_000);
-    let error = host.call_tool("mail__send", json!({})).await.unwrap_err();
-    assert!(matches!(error, HostError::Denied { .. }), "{error}");
-    assert_eq!(person.texts().len(), 1);
+    // The text reaches the model in each new conversation, also after its server was stopped.
+    for _ in 0..2 {
+        host.begin_conversation();
+        ModelApi::Anthropic.context(&context, 1_000);
+        let error = host.call_tool("mail__send", json!({})).await.unwrap_err();
+        assert!(matches!(error, HostError::Denied { .. }), "{error}");
+        assert_eq!(person.texts().len(), 1);
+        host.server("git").unwrap().stop().await;
+    }
 }

@@ -48,7 +48,7 @@ pub(crate) fn validate(validator: &Validator, value: &Value) -> Result<(), Strin
     }
 }
 
-/// Who reads and who writes the values that a schema describes.
+/// The direction of the values that a schema describes: read from a peer, or written to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     /// The server reads the values, and models write them.
