@@ -19,6 +19,7 @@ mod gate;
 mod gateway;
 mod http;
 mod http_attacks;
+mod killed_servers;
 mod lifecycle;
 mod long_job;
 mod macros;

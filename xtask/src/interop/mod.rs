@@ -145,10 +145,12 @@ impl Installed {
                 command.args(servers.iter().map(Server::url));
                 return Ok((command, servers));
             }
-            (Role::Server, _) => {
-                driver
-                    .args(["drive", revision, &program.scenario])
-                    .arg(work);
+            (role @ (Role::Server | Role::Aggregated), _) => {
+                let mode = match role {
+                    Role::Server => "drive",
+                    _ => "aggregated",
+                };
+                driver.args([mode, revision, &program.scenario]).arg(work);
             }
             (role @ (Role::Visited | Role::Hosted | Role::Host), _) => {
                 fs::create_dir_all(&work).at(work.display())?;

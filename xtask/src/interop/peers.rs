@@ -105,6 +105,8 @@ pub(super) enum Role {
     Visited,
     /// A server that our host keeps connected.
     Hosted,
+    /// A server whose prompts and resources our host shows beside those of our server.
+    Aggregated,
     /// A program or framework that visits our server with default settings.
     Host,
 }
@@ -329,7 +331,7 @@ mod tests {
     #[test]
     fn peers_are_chosen_by_name_or_by_transport() {
         let chosen = |word: &str| chosen(&[word.to_owned()]);
-        assert_eq!(super::chosen(&[]).unwrap().len(), 47);
+        assert_eq!(super::chosen(&[]).unwrap().len(), 55);
         assert_eq!(chosen("memory").unwrap().len(), 1);
         for (word, with, without) in [
             ("http", "fastmcp-http", "memory"),

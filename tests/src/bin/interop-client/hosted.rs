@@ -2,10 +2,14 @@
 
 use std::env;
 
-use mcp_client::Client;
-use mcp_host::{Config, ConfigFormat, Host, ModelApi, ServerState, ToolUse};
+use mcp_client::{Client, ClientBuilder};
+use mcp_host::{
+    Config, ConfigFormat, ElicitationContent, ElicitationRequest, Host, ModelApi, ServerState,
+    ToolUse,
+};
 use serde_json::{Map, Value, json};
 
+use crate::arguments;
 use crate::report::{Fault, Outcome, ensure, row, says, worked};
 use crate::visit::DefaultCall;
 
@@ -14,34 +18,54 @@ const NAMES: [&str; 2] = ["peer", "twin"];
 /// The variables that this process has from the shell and not for the server.
 const SHELL: [&str; 3] = ["_", "PWD", "SHLVL"];
 
-/// Starts a host with this program twice, as an `mcp.json` describes it.
-async fn host(program: &[&str]) -> Result<Host, Fault> {
-    let [command, args @ ..] = program else {
-        return Err("a server is needed".into());
-    };
+/// A program as an entry of an `mcp.json`.
+pub(crate) fn entry(program: &[impl AsRef<str>]) -> Result<Value, Fault> {
+    let mut words = program.iter().map(AsRef::as_ref);
+    let command = words.next().ok_or("a server is needed")?;
     let is_given = |(name, _): &(String, String)| !SHELL.contains(&name.as_str());
     let env: Map<String, Value> = env::vars()
         .filter(is_given)
         .map(|(name, value)| (name, value.into()))
         .collect();
-    let server = json!({ "command": command, "args": args, "env": env });
-    let servers: Map<String, Value> = NAMES
-        .map(|name| (name.to_owned(), server.clone()))
-        .into_iter()
-        .collect();
+    let args: Vec<&str> = words.collect();
+    Ok(json!({ "command": command, "args": args, "env": env }))
+}
+
+/// Starts a host with these entries of an `mcp.json`, and waits until each server is ready or has failed. The user fills in
+/// forms.
+pub(crate) async fn host<const N: usize>(
+    client: ClientBuilder,
+    servers: [(&str, Value); N],
+) -> Result<Host, Fault> {
+    let servers = servers.map(|(name, entry)| (name.to_owned(), entry));
+    let servers: Map<String, Value> = servers.into_iter().collect();
     let text = json!({ "mcpServers": servers }).to_string();
     let config = Config::parse(&text, ConfigFormat::Standard)?;
-    let host = Host::builder(Client::builder("interop-host", env!("CARGO_PKG_VERSION")))
+    let host = Host::builder(client)
         .servers(config)
+        .elicitation(async |request: ElicitationRequest| match &request.content {
+            ElicitationContent::Form(form) => {
+                let schema = serde_json::to_value(&form.params.requested_schema);
+                request.accept(arguments::example(&schema.unwrap_or_default()))
+            }
+            _ => request.decline(),
+        })
         .start();
     host.settled().await;
     Ok(host)
 }
 
+/// Starts a host with this program twice.
+async fn twice(program: &[&str]) -> Result<Host, Fault> {
+    let entry = entry(program)?;
+    let builder = Client::builder("interop-host", env!("CARGO_PKG_VERSION"));
+    host(builder, NAMES.map(|name| (name, entry.clone()))).await
+}
+
 impl DefaultCall<'_> {
     /// Starts the program under a host, and reports every feature.
     pub(crate) async fn run_hosted(&self, program: &[&str]) -> Result<(), Fault> {
-        let host = host(program).await?;
+        let host = twice(program).await?;
         row("hosted", started(&host)).await;
         row("listed", listed(&host)).await;
         row("called", self.called_by(&host)).await;
@@ -125,7 +149,7 @@ pub(crate) async fn print_format(name: &str, program: &[&str]) -> Result<(), Fau
         "gemini" => ModelApi::Gemini,
         _ => return Err(format!("unknown format {name:?}").into()),
     };
-    let host = host(program).await?;
+    let host = twice(program).await?;
     let tools = host.tools();
     let model_tools = format.tools(&tools);
     let mut results = Vec::new();

@@ -4,6 +4,7 @@
 //! `detail`. It has other modes: a proxy that records how a server ends and which requests it
 //! sends, the everything server with small pages, and a server with an app, for clients of other projects.
 
+mod aggregated;
 mod app;
 mod arguments;
 mod content;
@@ -39,6 +40,8 @@ use visit::DefaultCall;
 const USAGE: &str = "\
 usage: interop-client drive REVISION SCENARIO FOLDER PROGRAM ARGS...
        interop-client drive REVISION SCENARIO FOLDER --http URL | --sse URL
+       interop-client aggregated REVISION SCENARIO FOLDER PROGRAM ARGS...
+       interop-client aggregated REVISION SCENARIO FOLDER --http URL
        interop-client visit TOOL ARGUMENTS EXPECTED PROGRAM ARGS...
        interop-client visit TOOL ARGUMENTS EXPECTED --http URL
        interop-client hosted TOOL ARGUMENTS EXPECTED PROGRAM ARGS...
@@ -53,9 +56,21 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = args.iter().map(|arg| &**arg).collect();
     let outcome = match &*words {
-        ["drive", revision, scenario, folder, server @ ..] if !server.is_empty() => {
-            block_on(drive(revision, scenario, folder, server)).map(|()| 0)
-        }
+        [
+            mode @ ("drive" | "aggregated"),
+            revision,
+            scenario,
+            folder,
+            server @ ..,
+        ] if !server.is_empty() => block_on(async {
+            let target = Target::new(newest(revision)?, folder, server)?;
+            match (*mode, *scenario) {
+                ("drive", "skills") => skills::run(&target).await,
+                ("drive", _) => run::run(&target, &Profile::of(scenario, &target)?).await,
+                _ => aggregated::run(&target, &Profile::of(scenario, &target)?).await,
+            }
+        })
+        .map(|()| 0),
         [
             mode @ ("visit" | "hosted"),
             tool,
@@ -106,14 +121,6 @@ fn newest(word: &str) -> Result<Revision, Fault> {
         "stateless" => Ok(Revision::LATEST),
         other => Err(format!("expected sessions or stateless, not {other}").into()),
     }
-}
-
-async fn drive(word: &str, scenario: &str, folder: &str, server: &[&str]) -> Result<(), Fault> {
-    let target = Target::new(newest(word)?, folder, server)?;
-    if scenario == "skills" {
-        return skills::run(&target).await;
-    }
-    run::run(&target, &Profile::of(scenario, &target)?).await
 }
 
 /// Creates the everything server with small pages and a tool that succeeds at the second call.

@@ -9,9 +9,10 @@ use mcp_protocol::Revision;
 use mcp_transport_http::HttpTransport;
 use mcp_transport_stdio::ChildProcess;
 use mcp_types::Root;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::host::Host;
+use crate::hosted;
 use crate::report::{Fault, Outcome, ensure, same, worked};
 
 /// How long a peer may take to start, and to answer.
@@ -90,6 +91,15 @@ impl Target {
         }
     }
 
+    /// Returns the entry of an `mcp.json` for the server.
+    pub(crate) fn entry(&self) -> Result<Value, Fault> {
+        match &self.place {
+            ServerLocation::Program(program) => hosted::entry(program),
+            ServerLocation::Url(url) => Ok(json!({ "type": "http", "url": url })),
+            ServerLocation::Stream(url) => Ok(json!({ "type": "sse", "url": url })),
+        }
+    }
+
     /// Returns the folder, or a file in it, as a root.
     pub(crate) fn root(&self, name: &str) -> Root {
         let path = self.folder.join(name).to_string_lossy().into_owned();
@@ -141,6 +151,18 @@ impl Target {
     pub(crate) async fn incapable(&self) -> Result<Session, Fault> {
         let builder = Client::builder("interop-client", env!("CARGO_PKG_VERSION"));
         self.start("witness", Host::new(), builder).await
+    }
+
+    /// Creates a client without handlers that prefers the revision. A handshake is no way out of a slow start.
+    pub(crate) fn plain(&self) -> ClientBuilder {
+        let builder = Client::builder("interop-host", env!("CARGO_PKG_VERSION"))
+            .revision(self.revision)
+            .timeouts(Timeouts::new(WAIT, Duration::from_secs(85)))
+            .connect_timeout(WAIT);
+        match self.revision.is_stateless() {
+            true => builder.probe_timeout(WAIT),
+            false => builder,
+        }
     }
 
     fn with_host(&self, host: &Host) -> ClientBuilder {
