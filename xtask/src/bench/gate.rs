@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml_edit::DocumentMut;
 
-use super::subject::{Subject, build_for_gates};
+use super::subject::{Subject, build_for_gates, path};
 use super::valgrind::{self, CALLGRIND, Valgrind, span};
 use super::workloads::Workloads;
-use crate::programs::{BUILD, cargo, run_to_end};
+use crate::programs::{BUILD, cargo, program, run_to_end};
 use crate::workspace::{self, At as _, Result, none_of, root, say};
 
 /// The recorded counts and the budgets.
@@ -29,6 +29,7 @@ pub(super) struct Entry {
     pub(super) baseline: u64,
     pub(super) budget: Option<u64>,
     pub(super) ratio: Option<f64>,
+    pub(super) extra: Option<u64>,
     pub(super) allocations: Option<f64>,
     pub(super) allocations_budget: Option<f64>,
 }
@@ -40,7 +41,11 @@ impl Entry {
     /// The maximum of instructions by both budgets.
     pub(super) fn max(&self) -> Option<u64> {
         let times_baseline = |ratio| (self.baseline as f64 * ratio) as u64;
-        let limits = [self.budget, self.ratio.map(times_baseline)];
+        let limits = [
+            self.budget,
+            self.ratio.map(times_baseline),
+            self.extra.map(|extra| self.baseline + extra),
+        ];
         limits.into_iter().flatten().min()
     }
 }
@@ -62,7 +67,8 @@ pub(crate) struct Counting {
 pub(super) fn run(options: Counting) -> Result {
     let Counting { bless, only, keep } = options;
     let mut gates = Workloads::load().gates;
-    let names: Vec<String> = gates.iter().map(|gate| gate.name.clone()).collect();
+    let mut names: Vec<String> = gates.iter().map(|gate| gate.name.clone()).collect();
+    names.push(HOST.to_owned());
     if let Some(unknown) = only.iter().find(|name| !names.contains(name)) {
         let names = names.join(", ");
         return Err(format!("unknown gate {unknown}; use one of {names}"));
@@ -80,14 +86,21 @@ pub(super) fn run(options: Counting) -> Result {
             document[&name]["allocations"] = toml_edit::value(count);
         }
     }
-    let mut problems = Vec::new();
+    let mut counted_gates = Vec::new();
     for gate in gates {
-        let name = &gate.name;
         let count = |subject| -> Result<u64> {
             let counts = valgrind.per_call(&CALLGRIND, subject, &gate, span(&gate))?;
             Ok(counts[0].round() as u64)
         };
-        let (baseline, instructions) = (count(Subject::Baseline)?, count(Subject::Ours)?);
+        let counts = [count(Subject::Baseline)?, count(Subject::Ours)?];
+        counted_gates.push((gate.name, counts));
+    }
+    if only.is_empty() || only.iter().any(|name| name == HOST) {
+        counted_gates.push((HOST.to_owned(), host_call(&valgrind)?));
+    }
+    let mut problems = Vec::new();
+    for (name, [baseline, instructions]) in &counted_gates {
+        let (baseline, instructions) = (*baseline, *instructions);
         let before = entries.get(name).copied().unwrap_or_default();
         let now = Entry {
             instructions,
@@ -112,6 +125,37 @@ pub(super) fn run(options: Counting) -> Result {
         workspace::write(&root().join(FILE), &document.to_string())?;
     }
     none_of(&problems)
+}
+
+/// The gate of a tool call of a host, whose baseline is the call of a client.
+const HOST: &str = "host-call";
+/// Number of tools of all servers of the host, and of the client's server.
+const HOST_TOOLS: u32 = 2_000;
+
+/// The instructions of a call of a client and of a host.
+fn host_call(valgrind: &Valgrind) -> Result<[u64; 2]> {
+    let count = |mode: &str| {
+        let counts = valgrind.difference(
+            &CALLGRIND,
+            &format!("{HOST}.{mode}"),
+            1,
+            [200, 2_000],
+            |calls, wrapper| {
+                let mut command = program(wrapper[0], "");
+                command.args(&wrapper[1..]).arg(path("bench-host"));
+                command.args([
+                    mode,
+                    "--tools",
+                    &HOST_TOOLS.to_string(),
+                    "--calls",
+                    &calls.to_string(),
+                ]);
+                Ok(command)
+            },
+        );
+        counts.map(|counts| counts[0].round() as u64)
+    };
+    Ok([count("client")?, count("host")?])
 }
 
 /// The counts that differ from the recorded ones.

@@ -97,11 +97,16 @@ fn build_peer(package: &str) -> Result {
 }
 
 pub(super) fn build_for_gates() -> Result {
+    build_servers()?;
+    build_own("--features host --bin bench-host")
+}
+
+fn build_servers() -> Result {
     build_own("--bin bench-server --bin bench-baseline --bin bench-load")
 }
 
 pub(super) fn build_all() -> Result {
-    build_for_gates()?;
+    build_servers()?;
     build_own("--features client --bin bench-client")?;
     build_peer("bench-rmcp-client")?;
     peer_servers().map(drop)

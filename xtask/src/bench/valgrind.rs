@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
 
 use super::subject::{Subject, load};
@@ -81,11 +82,33 @@ impl Valgrind {
         gate: &Workload,
         [few, more]: Span,
     ) -> Result<[f64; 2]> {
-        let place = format!("{}, {}", subject.name(), gate.name);
+        let name = format!("{}.{}", gate.name, subject.program());
+        let rounds = gate.rounds.unwrap_or(1);
+        self.difference(tool, &name, rounds, [few, more], |calls, wrapper| {
+            let options = format!("calls --batch --inflight {} --calls {calls}", gate.calls);
+            Ok(load(subject, gate, &options, wrapper)?)
+        })
+    }
+
+    /// The counts of a tool per call of any command, which `command` returns for a number of calls and for the words that
+    /// start the tool.
+    pub(super) fn difference(
+        &self,
+        tool: &Tool,
+        name: &str,
+        rounds: usize,
+        [few, more]: Span,
+        command: impl Fn(u32, &[&str]) -> Result<Command>,
+    ) -> Result<[f64; 2]> {
+        let place = name.to_owned();
         let mut totals = [[u64::MAX; 2]; 2];
         for (lowest, calls) in totals.iter_mut().zip([few, few + more]) {
-            for _ in 0..gate.rounds.unwrap_or(1) {
-                let found = self.run(tool, subject, gate, calls).at(&place)?;
+            for _ in 0..rounds {
+                let found = self
+                    .run(tool, &format!("{name}.{calls}"), |wrapper| {
+                        command(calls, wrapper)
+                    })
+                    .at(&place)?;
                 *lowest = [lowest[0].min(found[0]), lowest[1].min(found[1])];
             }
         }
@@ -97,15 +120,17 @@ impl Valgrind {
         Ok([0, 1].map(|total| difference(total) / f64::from(more)))
     }
 
-    fn run(&self, tool: &Tool, subject: Subject, gate: &Workload, calls: u32) -> Result<[u64; 2]> {
-        let (name, program, extension) = (&gate.name, subject.program(), tool.extension);
-        let name = format!("{name}.{program}.{calls}.{extension}");
-        let file = self.folder.join(name);
+    fn run(
+        &self,
+        tool: &Tool,
+        name: &str,
+        command: impl Fn(&[&str]) -> Result<Command>,
+    ) -> Result<[u64; 2]> {
+        let file = self.folder.join(format!("{name}.{}", tool.extension));
         let place = file.display();
         let output = format!("{}={place}", tool.output);
-        let options = format!("calls --batch --inflight {} --calls {calls}", gate.calls);
         let wrapper = [tool.words, &[&output]].concat();
-        let mut command = load(subject, gate, &options, &wrapper)?;
+        let mut command = command(&wrapper)?;
         // One worker: with more, the number of wake-ups differs from run to run.
         command.env("TOKIO_WORKER_THREADS", "1");
         run(&mut command, LIMIT, |_| {})?;

@@ -13,6 +13,7 @@ mod stderr;
 mod task;
 
 use std::fmt;
+use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -199,7 +200,7 @@ impl SupervisedClient {
         name: &str,
         arguments: impl Into<Value>,
     ) -> Result<CallToolResult, HostError> {
-        let arguments = arguments.into();
+        let mut arguments = arguments.into();
         let (mut is_repeated, mut permitted) = (false, Permitted::default());
         loop {
             let (client, mut connection) = self.connected().await?;
@@ -220,7 +221,13 @@ impl SupervisedClient {
             }
             let started = Instant::now();
             let running = self.0.calls.start();
-            let called = self.prepared(&client, name, arguments.clone()).await;
+            let can_repeat =
+                !is_repeated && self.0.is_trusted && tool.is_some_and(|tool| is_repeatable(tool));
+            let sent = match can_repeat {
+                true => arguments.clone(),
+                false => mem::take(&mut arguments),
+            };
+            let called = self.prepared(&client, name, sent).await;
             drop(running);
             if let Some(permission) = &self.0.permission {
                 permission.called(name, started, called.as_ref());
@@ -240,8 +247,7 @@ impl SupervisedClient {
             }
             // Otherwise, a call that follows could be sent over this connection, too.
             let _ = timeout(self.0.wait_timeout, connection.changed()).await;
-            let can_repeat = self.0.is_trusted && tool.is_some_and(|tool| is_repeatable(tool));
-            if is_repeated || !can_repeat {
+            if !can_repeat {
                 let tool = tool_name;
                 return Err(HostError::MayHaveRun {
                     server,
