@@ -7,6 +7,7 @@ mod cases;
 mod checks;
 mod codegen;
 mod conformance;
+mod events;
 mod interop;
 mod limits;
 mod mutants;
@@ -39,6 +40,8 @@ enum Command {
     Api(Check),
     /// Writes the README of each crate, from the documentation of its root module.
     Readmes(Check),
+    /// Writes docs/reference/logged.md: the events that the crates log, from the sources.
+    Events(Check),
     /// Writes docs/reference/limits.md: the settings and their defaults, from the sources.
     Limits(Check),
     /// Writes docs/support.md: the requirements and the tests that prove them.
@@ -119,6 +122,7 @@ fn run(command: Command) -> Result {
         Command::Cluster(Passed { args }) => reliability::run("cluster", args),
         Command::Codegen(Check { check }) => codegen::run(check),
         Command::Conformance(options) => conformance::run(options),
+        Command::Events(Check { check }) => events::run(check),
         Command::Features => checks::features(),
         Command::Limits(Check { check }) => limits::run(check),
         Command::Fuzz(options) => reliability::fuzz::run_targets(&options),
