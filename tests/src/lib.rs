@@ -57,8 +57,6 @@ mod documents {
     struct Errors;
     #[doc = include_str!("../../docs/reference/limits.md")]
     struct Limits;
-    #[doc = include_str!("../../docs/reference/logged.md")]
-    struct Logged;
     #[doc = include_str!("../../docs/reference/security-model.md")]
     struct SecurityModel;
     #[doc = include_str!("../../docs/reference/comparison.md")]

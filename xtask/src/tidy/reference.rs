@@ -17,6 +17,10 @@ const STATUSES: &[&str] = &[
     "crates/mcp-auth/src/server/",
     "crates/mcp-cli/src/commands/",
 ];
+/// The folders whose TOML and JSON blocks are parsed.
+const FOLDERS: &[&str] = &["docs/reference/", "docs/moving/", "docs/agents/"];
+/// Maximum number of characters of the description of a skill.
+const MAX_DESCRIPTION: usize = 1_024;
 /// Fixed parts of a message with fewer characters are not searched.
 const SHORT: usize = 4;
 /// At least one fixed part of a message has this many characters.
@@ -37,7 +41,54 @@ pub(super) fn check(pages: &[File], rust: &[&File], api: &[File]) -> Vec<String>
     if let Some(page) = page(DIAGNOSTICS) {
         violations.extend(messages(page, rust));
     }
+    let is_checked = |page: &&File| FOLDERS.iter().any(|folder| page.path.starts_with(folder));
+    for page in pages.iter().filter(is_checked) {
+        violations.extend(blocks(page));
+        violations.extend(front_matter(page));
+    }
     violations
+}
+
+/// Each TOML and JSON block can be parsed.
+fn blocks(page: &File) -> Vec<String> {
+    let mut violations = Vec::new();
+    let mut lines = (1..).zip(page.text.lines());
+    while let Some((line, fence)) = lines.next() {
+        let Some(language) = fence.strip_prefix("```") else {
+            continue;
+        };
+        let block = lines.by_ref().map(|(_, text)| text);
+        let block: Vec<&str> = block.take_while(|text| *text != "```").collect();
+        let text = block.join("\n");
+        let error = match language {
+            "toml" => toml::from_str::<toml::Table>(&text)
+                .err()
+                .map(|e| e.to_string()),
+            "json" => serde_json::from_str::<serde_json::Value>(&text)
+                .err()
+                .map(|error| error.to_string()),
+            _ => None,
+        };
+        violations.extend(error.map(|error| format!("{}:{line}: {error}", page.path)));
+    }
+    violations
+}
+
+/// A skill begins with its name, which is that of its folder, and its description (Agent Skills, specification).
+fn front_matter(page: &File) -> Option<String> {
+    let folder = page.path.strip_suffix("/SKILL.md")?;
+    let name = folder.rsplit('/').next()?;
+    let rest = page
+        .text
+        .strip_prefix(&format!("---\nname: {name}\ndescription: "));
+    let description = rest.and_then(|rest| rest.split('\n').next());
+    let is_valid = description.is_some_and(|text| (1..=MAX_DESCRIPTION).contains(&text.len()));
+    (!is_valid).then(|| {
+        format!(
+            "{}:1: the front matter needs the name {name:?} and a description of at most {MAX_DESCRIPTION} characters",
+            page.path
+        )
+    })
 }
 
 /// The part of a file before its tests.
@@ -291,6 +342,27 @@ mod tests {
         assert_eq!(
             found,
             [format!("{ENVIRONMENT}:1: no row for the variable MCP_A")]
+        );
+    }
+
+    #[test]
+    fn blocks_and_front_matter_are_valid() {
+        let page = |text: &str| {
+            let page = File::new("docs/agents/write-it/SKILL.md", text);
+            super::check(&[page], &[], &[])
+        };
+        let good = "---\nname: write-it\ndescription: Writes.\n---\n```toml\na = 1\n```\n```json\n{}\n```\n```rust\n{\n```\n";
+        assert_eq!(page(good), [""; 0]);
+        let bad = good.replace("a = 1", "a =").replace("{}", "{");
+        let found = page(&bad.replace("name: write-it", "name: other"));
+        assert_eq!(found.len(), 3, "{found:?}");
+        assert!(
+            found[1].starts_with("docs/agents/write-it/SKILL.md:8: EOF"),
+            "{found:?}"
+        );
+        assert!(
+            found[2].contains("needs the name \"write-it\""),
+            "{found:?}"
         );
     }
 
