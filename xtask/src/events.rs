@@ -104,11 +104,11 @@ fn field(part: &[TokenTree]) -> Option<String> {
     let is_equals =
         |token: &TokenTree| matches!(token, TokenTree::Punct(sign) if sign.as_char() == '=');
     let name = part.split(is_equals).next()?;
-    let words = name.iter().filter_map(|token| match token {
+    let mut words = name.iter().filter_map(|token| match token {
         TokenTree::Ident(word) => Some(word.to_string()),
         _ => None,
     });
-    let name = words.last()?;
+    let name = words.next_back()?;
     let is_target = part.len() > 1 && name == "target" && part[1].to_string() == ":";
     (!is_target).then_some(name)
 }

@@ -15,6 +15,7 @@ use crate::workspace::{self, File, Files, Result, none_of, root, say};
 use settings::{Crate, Setting};
 
 const PAGE: &str = "docs/reference/limits.md";
+const FIXED_PAGE: &str = "docs/reference/fixed-limits.md";
 const MEMBERS: &str = "xtask/src/limits/members.toml";
 
 /// Runs the command: writes the page, or compares it.
@@ -27,8 +28,11 @@ pub(crate) fn run(check: bool) -> Result {
     let crates = crates(&sources)?;
     let members = workspace::load(root(), MEMBERS)?;
     let page = page(&crates, &members.text)?;
-    let page = Files::from([(PAGE.to_owned(), page)]);
-    let present = workspace::read(root(), &["docs"], |path| path == PAGE)?;
+    let fixed = fixed_page(&sources)?;
+    let pages = [(PAGE, page), (FIXED_PAGE, fixed)];
+    let page = Files::from(pages.map(|(path, text)| (path.to_owned(), text)));
+    let is_page = |path: &str| [PAGE, FIXED_PAGE].contains(&path);
+    let present = workspace::read(root(), &["docs"], is_page)?;
     let problem = "out of date, run `cargo xtask limits` and commit it:";
     workspace::apply(root(), &page, present, check, problem)?;
     let count: usize = crates.values().map(|(settings, _)| settings.len()).sum();
@@ -36,18 +40,37 @@ pub(crate) fn run(check: bool) -> Result {
     Ok(())
 }
 
-/// The settings of each crate, and what is wrong with their documentation.
-type Crates = BTreeMap<String, (Vec<Setting>, Vec<String>)>;
+/// The page of the limits that are constants.
+fn fixed_page(sources: &[File]) -> Result<String> {
+    let mut crates = BTreeMap::new();
+    for (name, files) in by_crate(sources) {
+        let limits = Crate::parse(files.into_iter())?.fixed_limits();
+        if !limits.is_empty() {
+            crates.insert(name, limits);
+        }
+    }
+    render(
+        include_str!("fixed.md.jinja"),
+        minijinja::context! { crates },
+    )
+}
 
-fn crates(sources: &[File]) -> Result<Crates> {
+fn by_crate(sources: &[File]) -> BTreeMap<String, Vec<&File>> {
     let mut files: BTreeMap<String, Vec<&File>> = BTreeMap::new();
     for file in sources {
         let name = file.path.split('/').nth(1).unwrap_or_default();
         files.entry(name.to_owned()).or_default().push(file);
     }
+    files
+}
+
+/// The settings of each crate, and what is wrong with their documentation.
+type Crates = BTreeMap<String, (Vec<Setting>, Vec<String>)>;
+
+fn crates(sources: &[File]) -> Result<Crates> {
     let all = Crate::parse(sources.iter())?;
     let mut found = Crates::new();
-    for (name, files) in files {
+    for (name, files) in by_crate(sources) {
         let parsed = Crate::parse(files.into_iter())?;
         found.insert(name, parsed.settings(&all));
     }
@@ -108,6 +131,8 @@ mod tests {
             fn default() -> Self { Self { max_body: 4 << 20, other: 1 } }
         }
         const TIME: Duration = Duration::from_secs(2 * 60);
+        /// Maximum size of a frame, in bytes.
+        const MAX_FRAME: usize = 2 << 10;
         impl Builder {
             pub fn new() -> Self { Self { time: Some(TIME) } }
             /// Sets the maximum time. Default: 2 min.
@@ -129,6 +154,14 @@ mod tests {
         ] {
             assert!(page.contains(row), "{row}\n{page}");
         }
+    }
+
+    #[test]
+    fn a_page_has_the_limits_that_are_constants() {
+        let sources = [File::new("crates/mcp-a/src/lib.rs", SOURCE)];
+        let page = fixed_page(&sources).unwrap();
+        let row = "| Maximum size of a frame, in bytes. | 2 KiB |";
+        assert!(page.contains(row), "{page}");
     }
 
     #[test]

@@ -43,6 +43,33 @@ pub(super) fn parse(text: &str) -> Option<(&str, Quantity)> {
     Some((&text[..number.len() + 1 + end], value))
 }
 
+/// Writes a value with its unit.
+pub(super) fn show(value: Quantity, is_duration: bool, is_size: bool) -> String {
+    let units: &[(Quantity, &str)] = match (is_duration, is_size) {
+        (true, _) => &[
+            (3_600_000_000_000, " h"),
+            (60_000_000_000, " min"),
+            (1_000_000_000, " s"),
+            (1_000_000, " ms"),
+        ],
+        (false, true) => &[(1 << 30, " GiB"), (1 << 20, " MiB"), (1 << 10, " KiB")],
+        (false, false) => &[],
+    };
+    let unit = units
+        .iter()
+        .find(|(size, _)| value >= *size && value.is_multiple_of(*size));
+    let (size, name) = unit.copied().unwrap_or((1, ""));
+    let digits = (value / size).to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out + name
+}
+
 /// The constants of a crate.
 pub(super) type Constants = BTreeMap<String, Expr>;
 
@@ -114,6 +141,13 @@ mod tests {
             assert_eq!(parse(text), Some((shown, value)), "{text}");
         }
         assert_eq!(parse("all"), None);
+    }
+
+    #[test]
+    fn values_are_shown_with_units() {
+        assert_eq!(show(4 << 20, false, true), "4 MiB");
+        assert_eq!(show(10_000, false, false), "10,000");
+        assert_eq!(show(90_000_000_000, true, false), "90 s");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Finds the settings of a crate, and compares their documentation with the constructors.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use syn::visit::{self, Visit};
@@ -30,6 +30,13 @@ struct Candidate {
     docs: String,
 }
 
+/// A limit without a setting.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(super) struct FixedLimit {
+    text: String,
+    value: String,
+}
+
 /// The items of the sources that settings need.
 #[derive(Default)]
 pub(super) struct Crate {
@@ -37,6 +44,8 @@ pub(super) struct Crate {
     /// The values that fields get in constructors.
     values: BTreeMap<String, Vec<Expr>>,
     candidates: Vec<Candidate>,
+    /// The documentation and the value of constants that are limits, and whether they are durations.
+    fixed: Vec<(String, Expr, bool)>,
 }
 
 impl Crate {
@@ -82,6 +91,19 @@ impl Crate {
         (settings, faults)
     }
 
+    /// Returns the limits that are constants.
+    pub(super) fn fixed_limits(&self) -> BTreeSet<FixedLimit> {
+        let limits = self.fixed.iter().filter_map(|(docs, expr, is_duration)| {
+            let value = quantity::evaluate(expr, &self.constants)?;
+            let is_size = docs.contains("byte") || docs.contains("memory");
+            Some(FixedLimit {
+                text: plain(docs),
+                value: quantity::show(value, *is_duration, is_size),
+            })
+        });
+        limits.collect()
+    }
+
     fn add(&mut self, name: String, fields: Vec<String>, attributes: &[Attribute]) {
         let docs = docs(attributes);
         if default_of(&docs).is_some() {
@@ -98,6 +120,12 @@ impl<'a> Visit<'a> for Crate {
     }
 
     fn visit_item_const(&mut self, item: &'a ItemConst) {
+        let docs = docs(&item.attrs);
+        if item.ident.to_string().starts_with("MAX_") && docs.starts_with("Maximum ") {
+            let is_duration =
+                matches!(&*item.ty, Type::Path(path) if path.path.is_ident("Duration"));
+            self.fixed.push((docs, (*item.expr).clone(), is_duration));
+        }
         self.constants
             .insert(item.ident.to_string(), (*item.expr).clone());
     }
