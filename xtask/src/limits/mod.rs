@@ -160,7 +160,7 @@ mod tests {
     fn a_page_has_the_limits_that_are_constants() {
         let sources = [File::new("crates/mcp-a/src/lib.rs", SOURCE)];
         let page = fixed_page(&sources).unwrap();
-        let row = "| Maximum size of a frame, in bytes. | 2 KiB |";
+        let row = "| `lib.rs` | Maximum size of a frame, in bytes. | 2 KiB |";
         assert!(page.contains(row), "{page}");
     }
 

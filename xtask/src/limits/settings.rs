@@ -33,6 +33,8 @@ struct Candidate {
 /// A limit without a setting.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(super) struct FixedLimit {
+    /// The file in the folder `src` of its crate.
+    place: String,
     text: String,
     value: String,
 }
@@ -44,8 +46,10 @@ pub(super) struct Crate {
     /// The values that fields get in constructors.
     values: BTreeMap<String, Vec<Expr>>,
     candidates: Vec<Candidate>,
-    /// The documentation and the value of constants that are limits, and whether they are durations.
-    fixed: Vec<(String, Expr, bool)>,
+    /// The constants that are limits: the file, the documentation, the value, and whether it is a duration.
+    fixed: Vec<(String, String, Expr, bool)>,
+    /// The file that is being read.
+    place: String,
 }
 
 impl Crate {
@@ -53,6 +57,8 @@ impl Crate {
         let mut found = Self::default();
         for file in files {
             let parsed = syn::parse_file(&file.text).at(&file.path)?;
+            let place = file.path.split_once("/src/").map(|(_, place)| place);
+            place.unwrap_or(&file.path).clone_into(&mut found.place);
             found.visit_file(&parsed);
         }
         Ok(found)
@@ -93,14 +99,18 @@ impl Crate {
 
     /// Returns the limits that are constants.
     pub(super) fn fixed_limits(&self) -> BTreeSet<FixedLimit> {
-        let limits = self.fixed.iter().filter_map(|(docs, expr, is_duration)| {
-            let value = quantity::evaluate(expr, &self.constants)?;
-            let is_size = docs.contains("byte") || docs.contains("memory");
-            Some(FixedLimit {
-                text: plain(docs),
-                value: quantity::show(value, *is_duration, is_size),
-            })
-        });
+        let limits = self
+            .fixed
+            .iter()
+            .filter_map(|(place, docs, expr, is_duration)| {
+                let value = quantity::evaluate(expr, &self.constants)?;
+                let is_size = docs.contains("byte") || docs.contains("memory");
+                Some(FixedLimit {
+                    place: place.clone(),
+                    text: plain(docs),
+                    value: quantity::show(value, *is_duration, is_size),
+                })
+            });
         limits.collect()
     }
 
@@ -124,7 +134,8 @@ impl<'a> Visit<'a> for Crate {
         if item.ident.to_string().starts_with("MAX_") && docs.starts_with("Maximum ") {
             let is_duration =
                 matches!(&*item.ty, Type::Path(path) if path.path.is_ident("Duration"));
-            self.fixed.push((docs, (*item.expr).clone(), is_duration));
+            let limit = (self.place.clone(), docs, (*item.expr).clone(), is_duration);
+            self.fixed.push(limit);
         }
         self.constants
             .insert(item.ident.to_string(), (*item.expr).clone());
