@@ -53,4 +53,22 @@ mod documents {
     struct Testing;
     #[doc = include_str!("../../docs/guide/transports.md")]
     struct Transports;
+    #[doc = include_str!("../../docs/reference/errors.md")]
+    struct Errors;
+    #[doc = include_str!("../../docs/reference/limits.md")]
+    struct Limits;
+    #[doc = include_str!("../../docs/reference/security-model.md")]
+    struct SecurityModel;
+    #[doc = include_str!("../../docs/reference/comparison.md")]
+    struct Comparison;
+    #[doc = include_str!("../../docs/moving/rmcp.md")]
+    struct MovingFromRmcp;
+    #[doc = include_str!("../../docs/moving/tower-mcp.md")]
+    struct MovingFromTowerMcp;
+    #[doc = include_str!("../../docs/moving/fastmcp.md")]
+    struct MovingFromFastMcp;
+    #[doc = include_str!("../../docs/agents/write-an-mcp-server-in-rust/SKILL.md")]
+    struct AgentSkill;
+    #[doc = include_str!("../../docs/agents/AGENTS-snippet.md")]
+    struct AgentSnippet;
 }

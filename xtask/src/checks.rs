@@ -103,6 +103,8 @@ pub(crate) fn lint() -> Result {
     steps.cargo("cargo fmt --all --check");
     steps.cargo("cargo xtask tidy");
     steps.cargo("cargo xtask support --check");
+    steps.cargo("cargo xtask limits --check");
+    steps.cargo("cargo xtask events --check");
     steps.cargo("cargo xtask readmes --check");
     match schema_folder().is_dir() {
         true => steps.cargo("cargo xtask codegen --check"),

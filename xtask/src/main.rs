@@ -7,7 +7,9 @@ mod cases;
 mod checks;
 mod codegen;
 mod conformance;
+mod events;
 mod interop;
+mod limits;
 mod mutants;
 mod page;
 mod programs;
@@ -38,6 +40,10 @@ enum Command {
     Api(Check),
     /// Writes the README of each crate, from the documentation of its root module.
     Readmes(Check),
+    /// Writes docs/reference/logged.md: the events that the crates log, from the sources.
+    Events(Check),
+    /// Writes docs/reference/limits.md: the settings and their defaults, from the sources.
+    Limits(Check),
     /// Writes docs/support.md: the requirements and the tests that prove them.
     Support(Check),
     /// Writes the types of mcp-types from the official schema, which it reads from MCP_SCHEMA_DIR or downloads.
@@ -116,7 +122,9 @@ fn run(command: Command) -> Result {
         Command::Cluster(Passed { args }) => reliability::run("cluster", args),
         Command::Codegen(Check { check }) => codegen::run(check),
         Command::Conformance(options) => conformance::run(options),
+        Command::Events(Check { check }) => events::run(check),
         Command::Features => checks::features(),
+        Command::Limits(Check { check }) => limits::run(check),
         Command::Fuzz(options) => reliability::fuzz::run_targets(&options),
         Command::Interop(options) => interop::run(&options),
         Command::Lint => checks::lint(),

@@ -42,7 +42,7 @@ pub(super) fn check(root: &Path, pages: &[File]) -> Vec<String> {
 
 /// Finds the relative links outside of code.
 pub(super) fn links(text: &str) -> impl Iterator<Item = Link<'_>> {
-    prose(text).flat_map(|(line, text)| {
+    prose_lines(text).flat_map(|(line, text)| {
         let code = |at: usize| text[..at].matches('`').count() % 2 == 1;
         let starts = text.match_indices("](").filter(move |(at, _)| !code(*at));
         let targets = starts.filter_map(|(at, open)| text[at + open.len()..].split(')').next());
@@ -56,7 +56,7 @@ pub(super) fn links(text: &str) -> impl Iterator<Item = Link<'_>> {
 }
 
 /// The lines outside of code blocks, with their numbers.
-fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(super) fn prose_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut in_code = false;
     (1..).zip(text.lines()).filter(move |(_, line)| {
         let is_fence = line.trim_start().starts_with("```");
@@ -97,7 +97,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
 }
 
 fn headings(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    prose(text).filter_map(|(line, text)| {
+    prose_lines(text).filter_map(|(line, text)| {
         let heading = text.trim_start_matches('#');
         (heading.len() < text.len()).then(|| Some((line, heading.strip_prefix(' ')?)))?
     })

@@ -8,6 +8,7 @@ mod examples;
 mod functions;
 mod language;
 mod links;
+mod reference;
 mod shape;
 mod source;
 mod syntax;
@@ -72,6 +73,13 @@ fn files_and_folders(root: &Path) -> Result<Vec<String>> {
     violations.extend(shape::folders(texts()));
     violations.extend(threats::check(&markdown, &texts().collect::<Vec<_>>()));
     violations.extend(links::check(root, &markdown));
+    let is_list = |path: &str| path.ends_with(".txt");
+    let api = workspace::read(root, &["docs/api"], is_list)?;
+    violations.extend(reference::check(
+        &markdown,
+        &texts().collect::<Vec<_>>(),
+        &api,
+    ));
     violations.extend(examples::features(&markdown));
     violations.extend(examples::programs(texts(), &markdown));
     let prose = texts().chain(&markdown).chain(&others);
