@@ -23,6 +23,8 @@ pub mod wire;
 /// The README and the guides, whose snippets are compiled and run.
 #[cfg(doctest)]
 mod documents {
+    #[doc = include_str!("../../docs/README.md")]
+    struct Overview;
     #[doc = include_str!("../../README.md")]
     struct Readme;
     #[doc = include_str!("../../docs/guide/servers.md")]

@@ -17,6 +17,7 @@ mod threats;
 
 use std::path::Path;
 
+use crate::docs;
 use crate::workspace::{self, Result, none_of, root};
 use syntax::Source;
 
@@ -72,6 +73,7 @@ fn files_and_folders(root: &Path) -> Result<Vec<String>> {
     violations.extend(shape::folders(texts()));
     violations.extend(threats::check(&markdown, &texts().collect::<Vec<_>>()));
     violations.extend(links::check(root, &markdown));
+    violations.extend(docs::check(&markdown));
     violations.extend(examples::features(&markdown));
     violations.extend(examples::programs(texts(), &markdown));
     let prose = texts().chain(&markdown).chain(&others);
