@@ -55,4 +55,16 @@ mod documents {
     struct Testing;
     #[doc = include_str!("../../docs/guide/transports.md")]
     struct Transports;
+    #[doc = include_str!("../../docs/identity/README.md")]
+    struct IdentityProviders;
+    #[doc = include_str!("../../docs/identity/oidc-provider.md")]
+    struct OidcProvider;
+    #[doc = include_str!("../../docs/identity/keycloak.md")]
+    struct Keycloak;
+    #[doc = include_str!("../../docs/identity/auth0.md")]
+    struct Auth0;
+    #[doc = include_str!("../../docs/identity/okta.md")]
+    struct Okta;
+    #[doc = include_str!("../../docs/identity/entra-id.md")]
+    struct EntraId;
 }
