@@ -62,7 +62,7 @@ pub(super) fn first_sentence(text: &str) -> String {
     let paragraph = paragraph.replace("**Context.** ", "");
     let end = paragraph
         .match_indices(". ")
-        .find(|(at, _)| paragraph[..*at].matches('`').count() % 2 == 0);
+        .find(|(at, _)| paragraph[..*at].matches('`').count().is_multiple_of(2));
     match end {
         Some((at, _)) => paragraph[..=at].to_owned(),
         None => paragraph,
