@@ -23,6 +23,8 @@ pub mod wire;
 /// The README and the guides, whose snippets are compiled and run.
 #[cfg(doctest)]
 mod documents {
+    #[doc = include_str!("../../docs/README.md")]
+    struct Overview;
     #[doc = include_str!("../../README.md")]
     struct Readme;
     #[doc = include_str!("../../docs/guide/servers.md")]
@@ -71,4 +73,16 @@ mod documents {
     struct AgentSkill;
     #[doc = include_str!("../../docs/agents/AGENTS-snippet.md")]
     struct AgentSnippet;
+    #[doc = include_str!("../../docs/identity/README.md")]
+    struct IdentityProviders;
+    #[doc = include_str!("../../docs/identity/oidc-provider.md")]
+    struct OidcProvider;
+    #[doc = include_str!("../../docs/identity/keycloak.md")]
+    struct Keycloak;
+    #[doc = include_str!("../../docs/identity/auth0.md")]
+    struct Auth0;
+    #[doc = include_str!("../../docs/identity/okta.md")]
+    struct Okta;
+    #[doc = include_str!("../../docs/identity/entra-id.md")]
+    struct EntraId;
 }

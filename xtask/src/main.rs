@@ -7,9 +7,11 @@ mod cases;
 mod checks;
 mod codegen;
 mod conformance;
+mod docs;
 mod events;
 mod interop;
 mod limits;
+mod markdown;
 mod mutants;
 mod page;
 mod programs;
@@ -48,6 +50,8 @@ enum Command {
     Support(Check),
     /// Writes the types of mcp-types from the official schema, which it reads from MCP_SCHEMA_DIR or downloads.
     Codegen(Check),
+    /// Builds the pages of docs as a book in target/book, with Markdown, llms.txt and llms-full.txt beside the HTML. Installs mdBook under target.
+    Docs(docs::Options),
     /// Runs both lines of the official suite against the server and the client.
     Conformance(conformance::Options),
     /// Runs real peers from npm and PyPI in both directions.
@@ -122,6 +126,7 @@ fn run(command: Command) -> Result {
         Command::Cluster(Passed { args }) => reliability::run("cluster", args),
         Command::Codegen(Check { check }) => codegen::run(check),
         Command::Conformance(options) => conformance::run(options),
+        Command::Docs(options) => docs::run(&options),
         Command::Events(Check { check }) => events::run(check),
         Command::Features => checks::features(),
         Command::Limits(Check { check }) => limits::run(check),
@@ -146,6 +151,8 @@ fn commands_are_parsed_and_wrong_arguments_rejected() {
         ("api --check", ""),
         ("bench --gate --bless --only stdio --only http --keep x", ""),
         ("conformance client --revision 2025-06-18 --bless", ""),
+        ("docs --serve --port 0 --repository https://x.example/r", ""),
+        ("docs --port 0", "--serve"),
         ("interop --all", ""),
         ("interop memory http", ""),
         ("mutants --seed 7 --count 150", ""),

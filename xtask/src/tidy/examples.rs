@@ -1,6 +1,6 @@
 //! The table of features, `docs/features.md`, and the programs in `docs/examples` with their list.
 
-use super::links::{Link, links, resolve, section};
+use crate::markdown::{Link, links, resolve, section};
 use crate::workspace::{File, say};
 
 /// The page with one row for each feature of the protocol.

@@ -18,6 +18,7 @@ mod threats;
 
 use std::path::Path;
 
+use crate::docs;
 use crate::workspace::{self, Result, none_of, root};
 use syntax::Source;
 
@@ -80,6 +81,7 @@ fn files_and_folders(root: &Path) -> Result<Vec<String>> {
         &texts().collect::<Vec<_>>(),
         &api,
     ));
+    violations.extend(docs::check(&markdown));
     violations.extend(examples::features(&markdown));
     violations.extend(examples::programs(texts(), &markdown));
     let prose = texts().chain(&markdown).chain(&others);

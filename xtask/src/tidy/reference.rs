@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::links::prose_lines;
+use crate::markdown::prose;
 use crate::workspace::{File, say};
 
 const ERRORS: &str = "docs/reference/errors.md";
@@ -236,7 +236,7 @@ fn messages(page: &File, rust: &[&File]) -> Vec<String> {
     let sources = rust.iter().filter(|file| file.path.starts_with("crates/"));
     let sources: String = sources.map(|file| joined(code(file))).collect();
     let (mut violations, mut count) = (Vec::new(), 0);
-    for (line, text) in prose_lines(&page.text) {
+    for (line, text) in prose(&page.text) {
         let Some(message) = message(text) else {
             continue;
         };

@@ -16,7 +16,7 @@ pub enum ConfigFormat {
     /// `settings.json` of Gemini CLI. The servers are in `mcpServers`, and the key of a URL can be `httpUrl`.
     Gemini,
     /// YAML. The servers are in `extensions`, as in `config.yaml` of Goose, or in `mcpServers`, as in the files of Continue and
-    /// LibreChat. Needs the feature `yaml`.
+    /// LibreChat.
     Yaml,
 }
 

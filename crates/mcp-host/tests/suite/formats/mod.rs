@@ -2,6 +2,7 @@
 
 mod files;
 mod hosts;
+mod pages;
 
 use std::fs;
 use std::path::Path;
