@@ -51,9 +51,10 @@ mod upstream;
 mod watched;
 
 pub use catalog::Transform;
-pub use config::{ClientToken, GatewayConfig, TokenSource};
+pub use config::{AuditArguments, ClientToken, GatewayConfig, TokenSource};
 pub use gateway::{
-    AccessPolicy, AccessRule, ClientLimits, Gateway, GatewayBuilder, ItemKind, Mount, MountStatus,
+    AccessPolicy, AccessRule, ClientLimits, Gateway, GatewayBuilder, ItemKind, ListCounts, Mount,
+    MountStatus, RequestOutcome, ServedRequest,
 };
 pub use parked::Cluster;
 pub use proxy::Proxy;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use mcp_client::Error;
 use mcp_jsonrpc::{ErrorObject, Notification, RawJson, Request, decode_params};
 use mcp_protocol::http_headers::HeaderParams;
+use mcp_protocol::middleware::{Layers, Middleware, SharedMiddleware};
 use mcp_protocol::{
     MethodName, Payload, Reply, RequestContext, ServerFacts, Service, Session, gate,
 };
@@ -18,7 +19,10 @@ use crate::upstream::Upstream;
 /// A server behind the gateway. It is served like a server of this process, in all revisions, even if the server has only one
 /// revision. Cloning returns another handle.
 #[derive(Clone)]
-pub struct Proxy(pub(crate) Arc<Core>);
+pub struct Proxy {
+    pub(crate) core: Arc<Core>,
+    layers: Vec<SharedMiddleware>,
+}
 
 impl Proxy {
     /// Connects to the server. The proxy has the name, capabilities and instructions of the server.
@@ -27,30 +31,44 @@ impl Proxy {
     /// The server cannot be started or reached, or no revision is supported by both sides.
     pub async fn connect(upstream: Upstream) -> Result<Self, Error> {
         let (upstream, changes) = (Arc::new(upstream), Arc::default());
-        Core::connect(upstream, changes, None).await.map(Self)
+        Core::connect(upstream, changes, None).await.map(Self::of)
+    }
+
+    pub(crate) fn of(core: Arc<Core>) -> Self {
+        Self {
+            core,
+            layers: Vec::new(),
+        }
+    }
+
+    /// Adds middleware around all messages of clients, such as telemetry. The first middleware is the outermost. Default: none.
+    #[must_use]
+    pub fn layer(mut self, middleware: impl Middleware) -> Self {
+        self.layers.push(SharedMiddleware::new(middleware));
+        self
     }
 
     /// Returns the settings of the server.
     pub fn upstream(&self) -> &Upstream {
-        &self.0.upstream
+        &self.core.upstream
     }
 
     /// Returns the revision that the proxy uses with the server.
     pub fn revision(&self) -> mcp_client::Revision {
-        self.0.shared.known().revision
+        self.core.shared.known().revision
     }
 
     /// Pings the server. Returns the reason if the server does not respond within 2 s. The reason contains no text from the
     /// server.
     pub async fn unready(&self) -> Option<String> {
-        self.0.unready().await
+        self.core.unready().await
     }
 
     /// Closes the shared connection, and ends all subscriptions. Connections of sessions end with
     /// their sessions.
     pub async fn close(&self) {
-        self.0.closing.send_replace(true);
-        if let Some(connection) = self.0.shared.current()
+        self.core.closing.send_replace(true);
+        if let Some(connection) = self.core.shared.current()
             && let Err(error) = connection.client.close().await
         {
             tracing::debug!(%error, "the connection to the server did not close");
@@ -63,30 +81,30 @@ const MAX_METHOD_NAME: usize = 256;
 
 impl fmt::Debug for Proxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Proxy").field(&self.0.upstream).finish()
+        f.debug_tuple("Proxy").field(&self.core.upstream).finish()
     }
 }
 
 impl Service for Proxy {
     fn facts(&self) -> ServerFacts {
-        self.0.shared.known().facts.clone()
+        self.core.shared.known().facts.clone()
     }
 
     fn edition(&self) -> u64 {
-        self.0.shared.edition()
+        self.core.shared.edition()
     }
 
     fn sign(&self, parts: &[&[u8]]) -> Option<String> {
-        Some(self.0.upstream.cluster.as_ref()?.keys().mac(parts))
+        Some(self.core.upstream.cluster.as_ref()?.keys().mac(parts))
     }
 
     fn has_shared_key(&self) -> bool {
-        let cluster = self.0.upstream.cluster.as_ref();
+        let cluster = self.core.upstream.cluster.as_ref();
         cluster.is_some_and(|cluster| cluster.keys().is_shared())
     }
 
     fn has_signed(&self, parts: &[&[u8]], code: &str) -> bool {
-        let cluster = self.0.upstream.cluster.as_ref();
+        let cluster = self.core.upstream.cluster.as_ref();
         cluster.is_some_and(|cluster| cluster.keys().has_signed(parts, code))
     }
 
@@ -111,31 +129,35 @@ impl Service for Proxy {
         if session.revision().is_stateless() {
             return;
         }
-        if let Some(connection) = self.0.connection_of(session).current() {
+        if let Some(connection) = self.core.connection_of(session).current() {
             connection.notify(&notification.method, notification.params);
         }
     }
 
     fn header_params(&self, tool: &str) -> Option<Arc<HeaderParams>> {
-        if self.0.upstream.has_accounts() {
+        if self.core.upstream.has_accounts() {
             // They depend on the user. The server checks the headers.
             return None;
         }
-        self.0.shared.known().header_params.get(tool).cloned()
+        self.core.shared.known().header_params.get(tool).cloned()
+    }
+
+    fn layers(&self) -> Option<Layers> {
+        Layers::of_async(self.layers.clone())
     }
 
     fn closing(&self) {
-        self.0.closing.send_replace(true);
+        self.core.closing.send_replace(true);
     }
 
     fn opened(&self, session: &Arc<Session>) {
-        if self.0.shared.known().revision.is_stateless() {
-            self.0.changes.add_session(session);
+        if self.core.shared.known().revision.is_stateless() {
+            self.core.changes.add_session(session);
         }
     }
 
     fn closed(&self, session: &Arc<Session>) {
-        self.0.close_session(session);
+        self.core.close_session(session);
     }
 }
 
@@ -147,7 +169,7 @@ impl Proxy {
         params: Option<&str>,
         context: RequestContext,
     ) -> Reply {
-        let (core, name) = (&self.0, name.into());
+        let (core, name) = (&self.core, name.into());
         let served = match &*name {
             method::SUBSCRIPTIONS_LISTEN => self.start_listening(params, context),
             method::LOGGING_SET_LEVEL
@@ -178,7 +200,7 @@ impl Proxy {
     ) -> Result<Reply, ErrorObject> {
         let filter = params.and_then(|params| member(params, "notifications"));
         let filter: v2026_07_28::SubscriptionFilter = decode_params(filter)?;
-        let core = Arc::clone(&self.0);
+        let core = Arc::clone(&self.core);
         Ok(Reply::Pending(Box::pin(core::listen(
             core, filter, context,
         ))))
@@ -202,7 +224,7 @@ impl Proxy {
             core::unsubscribe(&params.uri, session);
             return Ok(Reply::ok(Payload::Empty));
         }
-        let (core, session) = (Arc::clone(&self.0), Arc::clone(session));
+        let (core, session) = (Arc::clone(&self.core), Arc::clone(session));
         let client = context.owner();
         Ok(Reply::Pending(Box::pin(async move {
             core.subscribe(params.uri, &session, &client).await

@@ -287,6 +287,10 @@ impl WriteJson for RawResult {
     fn write_json(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.0.as_bytes());
     }
+
+    fn as_text(&self) -> Option<&str> {
+        Some(&self.0)
+    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mcp_client::{Client, ClientBuilder, Error, Negotiation, Revision};
 use mcp_host::{Connector, StderrLog};
-use mcp_jsonrpc::ErrorObject;
+use mcp_jsonrpc::{ErrorCode, ErrorObject};
 use mcp_protocol::{Owner, Principal, Transport};
 
 use crate::parked::Cluster;
@@ -15,6 +15,12 @@ use crate::parked::Cluster;
 /// Creates the error for an upstream server that cannot be used.
 pub(crate) fn unavailable(server: &str, text: String) -> ErrorObject {
     ErrorObject::internal(text).with_data(serde_json::json!({ "upstream": server }))
+}
+
+/// Returns whether [`unavailable`] has created the error.
+pub(crate) fn is_unavailable(error: &ErrorObject) -> bool {
+    error.code == ErrorCode::INTERNAL_ERROR
+        && (error.data.as_ref()).is_some_and(|data| data.get("upstream").is_some())
 }
 
 /// Creates the transport of a connection for one user.

@@ -82,7 +82,7 @@ pub use consent::{
     ConsentAction, ConsentRequest, Decision, Effect, Policy, PolicyRule,
 };
 #[doc(hidden)]
-pub use consent::{LaunchPlan, matches as matches_pattern};
+pub use consent::{LaunchPlan, matches as matches_pattern, open_private_file};
 pub use coordinate::{
     ElicitationContent, ElicitationHandler, ElicitationRequest, LogMessage, LogStream, Model,
     SamplingRequest, ServerLimits,

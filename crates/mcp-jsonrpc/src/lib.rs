@@ -44,7 +44,7 @@ pub use limits::{Limits, TreeSize};
 pub use message::{MemberPositions, Message, Notification, ParamMembers, Request, Response};
 pub use owned::{OwnedMessage, RawJson};
 pub use parse::{Batch, Frame, parse, parse_measured, read_string, replace_invalid_text};
-pub use quote::{Quoted, quote};
+pub use quote::{Quoted, prefix, quote};
 pub use unique::check_unique_members;
 pub use write::{
     ResultTail, text_of, write_error, write_notification, write_request, write_result,

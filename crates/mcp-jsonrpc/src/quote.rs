@@ -26,6 +26,22 @@ pub fn quote(text: &str, max: usize) -> Quoted<'_> {
     Quoted { text, max }
 }
 
+/// Returns the beginning of a text: at most `max` bytes, and only whole characters.
+///
+/// ```
+/// use mcp_jsonrpc::prefix;
+///
+/// assert_eq!(prefix("grün", 3), "gr");
+/// assert_eq!(prefix("grün", 64), "grün");
+/// ```
+pub fn prefix(text: &str, max: usize) -> &str {
+    let mut end = max.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let marks = !f.alternate();

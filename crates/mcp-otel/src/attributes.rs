@@ -1,5 +1,6 @@
 //! The names of attributes, and the limits of their values.
 
+use mcp_jsonrpc::prefix;
 use opentelemetry::KeyValue;
 
 pub(crate) const METHOD: &str = "mcp.method.name";
@@ -40,13 +41,6 @@ pub(crate) fn content(key: &'static str, value: &str) -> KeyValue {
 /// Copies a text from the peer, truncated to [`MAX_TEXT`].
 pub(crate) fn clip(text: &str) -> String {
     prefix(text, MAX_TEXT).to_owned()
-}
-
-fn prefix(text: &str, max: usize) -> &str {
-    let end = (0..=max).rev().find(|end| text.is_char_boundary(*end));
-    text.get(..end.unwrap_or(0))
-        .filter(|_| text.len() > max)
-        .unwrap_or(text)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use toml_edit::DocumentMut;
 
 use super::subject::{Subject, build_for_gates, path};
 use super::valgrind::{self, CALLGRIND, Valgrind, span};
-use super::workloads::Workloads;
+use super::workloads::{Workload, Workloads};
 use crate::programs::{BUILD, cargo, program, run_to_end};
 use crate::workspace::{self, At as _, Result, none_of, root, say};
 
@@ -86,20 +86,16 @@ pub(super) fn run(options: Counting) -> Result {
             document[&name]["allocations"] = toml_edit::value(count);
         }
     }
-    let mut counted_gates = Vec::new();
+    let mut all = Vec::new();
     for gate in gates {
-        let count = |subject| -> Result<u64> {
-            let counts = valgrind.per_call(&CALLGRIND, subject, &gate, span(&gate))?;
-            Ok(counts[0].round() as u64)
-        };
-        let counts = [count(Subject::Baseline)?, count(Subject::Ours)?];
-        counted_gates.push((gate.name, counts));
+        let counts = gate_calls(&valgrind, &gate)?;
+        all.push((gate.name, counts));
     }
     if only.is_empty() || only.iter().any(|name| name == HOST) {
-        counted_gates.push((HOST.to_owned(), host_call(&valgrind)?));
+        all.push((HOST.to_owned(), host_calls(&valgrind)?));
     }
     let mut problems = Vec::new();
-    for (name, [baseline, instructions]) in &counted_gates {
+    for (name, [baseline, instructions]) in &all {
         let (baseline, instructions) = (*baseline, *instructions);
         let before = entries.get(name).copied().unwrap_or_default();
         let now = Entry {
@@ -127,13 +123,22 @@ pub(super) fn run(options: Counting) -> Result {
     none_of(&problems)
 }
 
+/// The instructions of a call of the baseline and of our server.
+fn gate_calls(valgrind: &Valgrind, gate: &Workload) -> Result<[u64; 2]> {
+    let count = |subject| -> Result<u64> {
+        let counts = valgrind.per_call(&CALLGRIND, subject, gate, span(gate))?;
+        Ok(counts[0].round() as u64)
+    };
+    Ok([count(Subject::Baseline)?, count(Subject::Ours)?])
+}
+
 /// The gate of a tool call of a host, whose baseline is the call of a client.
 const HOST: &str = "host-call";
 /// Number of tools of all servers of the host, and of the client's server.
 const HOST_TOOLS: u32 = 2_000;
 
 /// The instructions of a call of a client and of a host.
-fn host_call(valgrind: &Valgrind) -> Result<[u64; 2]> {
+fn host_calls(valgrind: &Valgrind) -> Result<[u64; 2]> {
     let count = |mode: &str| {
         let counts = valgrind.difference(
             &CALLGRIND,

@@ -50,6 +50,7 @@ pub(super) async fn run(
         scopes_supported: Vec::new(),
         token_variable: TOKEN,
         own_address: None,
+        observer: None,
     };
     if let Some(listener) = &listener {
         let address = listener.local_addr();

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 
 use data_encoding::BASE64URL_NOPAD;
 use http::{HeaderValue, Uri};
@@ -20,6 +21,7 @@ use tower_http::cors::{AllowHeaders, CorsLayer};
 use tower_layer::Layer as _;
 
 use super::health::{CheckReady, Health};
+use super::serve::{Observed, Observer};
 use crate::failure::Failure;
 use crate::output;
 
@@ -43,6 +45,8 @@ pub(super) struct HttpSettings<'a> {
     pub(super) token_variable: &'a str,
     /// The address at which other processes of the same gateway reach this process.
     pub(super) own_address: Option<&'a Uri>,
+    /// The receiver of records of requests.
+    pub(super) observer: Option<Arc<Observer>>,
 }
 
 /// Listens on an address. Errors name the address as `setting`.
@@ -77,6 +81,20 @@ impl HttpSettings<'_> {
             ));
         }
         Ok(())
+    }
+
+    fn server_options(&self) -> ServerOptions {
+        let origins = self.allowed_origins.iter();
+        let options = ServerOptions::new();
+        let mut options = origins.fold(options, |options, origin| options.allow_origin(origin));
+        if let Some(own) = self.own_address {
+            options = options.with_forwarding(own.clone());
+        }
+        match self.public_url {
+            // The host check prevents DNS rebinding. It is not needed here, because a web page does not have the bearer token.
+            Some(_) => options.allow_any_host(),
+            None => options,
+        }
     }
 
     /// Creates the layer that checks the tokens of the configuration; `None` if the configuration has no tokens.
@@ -182,32 +200,26 @@ pub(super) async fn serve(
     settings: HttpSettings<'_>,
     check_ready: CheckReady,
 ) -> Result<(), Failure> {
+    let observer = settings.observer.clone();
     let address = listener.local_addr().map_err(|error| problem(&error))?;
     let cors = cors(settings.allowed_origins)?;
-    let mut options = ServerOptions::new();
-    for origin in settings.allowed_origins {
-        options = options.allow_origin(origin);
-    }
-    if let Some(own) = settings.own_address {
-        options = options.with_forwarding(own.clone());
-    }
     let local_url = local_url(address);
-    let url = match settings.public_url {
-        Some(url) => {
-            // The host check prevents DNS rebinding. It is not needed here, because a web page does not have the bearer token.
-            options = options.allow_any_host();
-            url
-        }
-        None => &local_url,
-    };
-    let endpoint = Endpoint::with_options(service, options).map_err(|error| problem(&error))?;
+    let url = settings.public_url.unwrap_or(&local_url);
+    let endpoint = Endpoint::with_options(service, settings.server_options());
+    let endpoint = endpoint.map_err(|error| problem(&error))?;
     let (layer, new_token) = match settings.configured(url)? {
         Some(layer) => (layer, None),
         None if settings.public_url.is_none()
             && std::env::var_os(settings.token_variable).is_none() =>
         {
             output::print(url)?;
-            let layered = |route| cors.layer(Health::new(route, check_ready));
+            let layered = |route| {
+                let inner = Observed {
+                    inner: route,
+                    observer,
+                };
+                cors.layer(Health::new(inner, check_ready))
+            };
             return serve_layered(listener, endpoint, layered, shutdown_signal())
                 .await
                 .map_err(|error| problem(&error));
@@ -227,7 +239,10 @@ pub(super) async fn serve(
     if let Some(token) = new_token {
         output::print(&format!("Authorization: Bearer {token}"))?;
     }
-    let layered = |route| cors.layer(Health::new(layer.layer(route), check_ready));
+    let layered = |route| {
+        let inner = layer.layer(route);
+        cors.layer(Health::new(Observed { inner, observer }, check_ready))
+    };
     serve_layered(listener, endpoint, layered, shutdown_signal())
         .await
         .map_err(|error| problem(&error))

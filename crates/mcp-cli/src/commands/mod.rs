@@ -10,6 +10,7 @@ pub(crate) mod inspect;
 mod list;
 mod repl;
 mod serve;
+mod status;
 mod watch;
 
 use std::path::Path;
@@ -70,6 +71,7 @@ async fn dispatch(cli: Cli) -> Result<Code, Failure> {
             stdio,
         } => serve::check(&file, stdio, &options),
         Command::Serve { file, stdio, .. } => serve::run(&file, stdio, &options).await,
+        Command::Status { address } => status::run(&address, &options).await,
         Command::Doctor { words } => doctor::run(words, &options).await,
         Command::Lock {
             words,

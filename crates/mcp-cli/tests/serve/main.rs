@@ -2,6 +2,7 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod observed;
 mod support;
 mod tokens;
 
@@ -595,4 +596,24 @@ fn a_pipe_that_replaces_the_configuration_does_not_block_the_gateway() {
     write(&path, &json!({ "calc": { "command": calc() } }), json!({}));
     gateway.signal("HUP");
     gateway.logged("reloaded");
+}
+
+/// Each program needs half a second after the end of its input.
+#[test]
+fn programs_end_at_the_same_time() {
+    let file = file("end");
+    let script = r#""$0"; sleep 0.5"#;
+    let server = json!({ "command": "sh", "args": ["-c", script, calc()] });
+    let servers: serde_json::Map<_, _> = (0..20)
+        .map(|number| (format!("s{number}"), server.clone()))
+        .collect();
+    write(&file, &json!(servers), json!({}));
+    let mut gateway = Running::start(&file);
+    gateway.url();
+    gateway.logged("s9: connected");
+    let start = Instant::now();
+    gateway.signal("TERM");
+    assert!(gateway.child.wait().unwrap().success());
+    let took = start.elapsed();
+    assert!(took < Duration::from_secs(8), "{took:?}");
 }

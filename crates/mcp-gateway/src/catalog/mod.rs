@@ -359,6 +359,16 @@ impl Catalog {
         names.any(|name| matches(name))
     }
 
+    /// Returns the numbers of tools, prompts and resources that the server has listed for the gateway.
+    pub(crate) fn counts(&self) -> (usize, usize, usize) {
+        let items = lock(&self.items);
+        (
+            items.listed_tools.len(),
+            items.listed_prompts.len(),
+            items.resources.len(),
+        )
+    }
+
     /// Returns whether the server listed this prompt.
     pub(crate) fn lists_prompt(&self, name: &str) -> bool {
         lock(&self.items).listed_prompts.contains(name)

@@ -43,8 +43,24 @@ pub(super) struct Section {
     pub(super) search_above: Option<usize>,
     pub(super) access: AccessPolicy,
     pub(super) limits: ClientLimits,
+    /// The address for metrics and the status.
+    pub(super) metrics: Option<String>,
+    /// The file of the audit log, or `-` for stdout.
+    pub(super) audit: Option<PathBuf>,
+    pub(super) audit_arguments: Option<AuditArguments>,
     /// Settings of individual servers, by the names of the servers in `mcpServers`.
     pub(super) servers: BTreeMap<String, ServerSection>,
+}
+
+/// The form in which an audit log of a gateway contains the arguments of calls. By default, it does not contain them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum AuditArguments {
+    /// The SHA-256 of the JSON text.
+    Hash,
+    /// The arguments, with `[redacted]` instead of secrets.
+    Redacted,
 }
 
 /// The TLS settings for requests to servers with a URL.

@@ -20,6 +20,7 @@ use serde::de::IgnoredAny;
 
 pub use self::auth::{ClientToken, TokenSource};
 use self::entry::ServerEntry;
+pub use self::file::AuditArguments;
 use self::file::{AccountSection, File, Section, ServerSection};
 use crate::gateway::{Gateway, GatewayBuilder, Settings};
 use crate::parked::Cluster;
@@ -276,6 +277,17 @@ impl GatewayConfig {
         all.into_iter().map(str::to_owned).collect()
     }
 
+    /// Returns the address for metrics and the status; `None` if they are not served.
+    pub fn metrics(&self) -> Option<&str> {
+        self.section.metrics.as_deref()
+    }
+
+    /// Returns the file of the audit log, and the form of arguments in it; `None` if there is no audit log. `-` is stdout.
+    pub fn audit(&self) -> Option<(&Path, Option<AuditArguments>)> {
+        let file = self.section.audit.as_deref()?;
+        Some((file, self.section.audit_arguments))
+    }
+
     /// Returns the cluster of this process, if the configuration has one and is [resolved](Self::resolve).
     pub fn cluster(&self) -> Option<Cluster> {
         self.section.cluster.as_ref()?.cluster().ok()
@@ -396,6 +408,9 @@ impl GatewayConfig {
             ("publicUrl", new.public_url != old.public_url),
             ("auth", new.auth != old.auth),
             ("cluster", new.cluster != old.cluster),
+            ("metrics", new.metrics != old.metrics),
+            ("audit", new.audit != old.audit),
+            ("auditArguments", new.audit_arguments != old.audit_arguments),
             ("allowedOrigins", new.allowed_origins != old.allowed_origins),
         ];
         let changed = settings.into_iter().filter(|(_, is_changed)| *is_changed);

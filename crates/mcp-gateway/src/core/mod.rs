@@ -58,6 +58,11 @@ pub(crate) struct Core {
 }
 
 impl Core {
+    /// Returns the numbers of open connections to the server and of parked calls.
+    pub(crate) fn load(&self) -> (usize, usize) {
+        (self.connections.open(), self.parked.len())
+    }
+
     /// Returns the entry for the connection of a session.
     pub(crate) fn connection_of(&self, session: &Session) -> Arc<SessionConnection> {
         session.value(SessionConnections::default).of(self.number)

@@ -1,15 +1,18 @@
 //! The settings of a gateway.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_protocol::InvalidServer;
+use mcp_protocol::middleware::{Layers, Middleware, SharedMiddleware};
 use mcp_types::Implementation;
 
 use super::Gateway;
 use super::access::AccessPolicy;
 use super::limits::ClientLimits;
 use super::mount::{Mount, MountedServer};
+use super::record::{Observer, OnRequest, ServedRequest};
 use super::state::{Settings, State};
 use crate::parked::Cluster;
 
@@ -17,12 +20,14 @@ use crate::parked::Cluster;
 const MAX_MOUNTS: usize = 64;
 
 /// A builder of a [`Gateway`].
-#[derive(Debug)]
 pub struct GatewayBuilder {
     info: Implementation,
     settings: Settings,
     mounts: Vec<(String, Mount)>,
     cluster: Option<Cluster>,
+    layers: Vec<SharedMiddleware>,
+    on_request: Option<OnRequest>,
+    keeps_arguments: bool,
 }
 
 impl GatewayBuilder {
@@ -32,6 +37,9 @@ impl GatewayBuilder {
             settings: Settings::default(),
             mounts: Vec::new(),
             cluster: None,
+            layers: Vec::new(),
+            on_request: None,
+            keeps_arguments: false,
         }
     }
 
@@ -89,6 +97,31 @@ impl GatewayBuilder {
         self
     }
 
+    /// Adds middleware around all messages of clients, such as telemetry. The first middleware is the outermost. Default: none.
+    #[must_use]
+    pub fn layer(mut self, middleware: impl Middleware) -> Self {
+        self.layers.push(SharedMiddleware::new(middleware));
+        self
+    }
+
+    /// Sets a function that is called at the end of each request of a client, for metrics and audit logs. It must not block.
+    /// `subscriptions/listen` ends with its stream. Default: nothing is recorded.
+    #[must_use]
+    pub fn on_request(
+        mut self,
+        record: impl Fn(&ServedRequest<'_>) + Send + Sync + 'static,
+    ) -> Self {
+        self.on_request = Some(Arc::new(record));
+        self
+    }
+
+    /// Keeps a copy of the arguments of each running request for [`on_request`](Self::on_request). Arguments may be secret.
+    #[must_use]
+    pub fn record_arguments(mut self) -> Self {
+        self.keeps_arguments = true;
+        self
+    }
+
     /// Adds a server: an [`Upstream`](crate::Upstream), or a [`Mount`] with further settings. `name` becomes the prefix of the
     /// names of the server's tools and prompts. It has 1 to 32 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`, without `__` and
     /// without `_` at the end. At most 64 servers.
@@ -133,13 +166,30 @@ impl GatewayBuilder {
             }
             mounts.push(MountedServer::new(&name, mount, self.cluster.as_ref())?);
         }
-        let state = Arc::new(State::new(self.info, self.settings, self.cluster));
+        let keeps_arguments = self.keeps_arguments;
+        let observer = self.on_request.map(|on_request| Observer {
+            on_request,
+            keeps_arguments,
+        });
+        let mut state = State::new(self.info, self.settings, self.cluster);
+        (state.layers, state.observer) = (Layers::of_async(self.layers), observer);
+        let state = Arc::new(state);
         state.filter_updates();
         state.update(|all| all.clone_from(&mounts));
         for mount in &mounts {
             mount.connect(&state);
         }
         Ok(Gateway(state))
+    }
+}
+
+impl fmt::Debug for GatewayBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mounts: Vec<&str> = self.mounts.iter().map(|(name, _)| &**name).collect();
+        f.debug_struct("GatewayBuilder")
+            .field("settings", &self.settings)
+            .field("mounts", &mounts)
+            .finish_non_exhaustive()
     }
 }
 

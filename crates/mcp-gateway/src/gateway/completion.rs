@@ -6,7 +6,7 @@ use std::mem;
 use std::sync::Arc;
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{Outcome, Payload, Reply, RequestContext, downgrade};
+use mcp_protocol::{Outcome, Payload, Reply, downgrade};
 use mcp_types::method;
 use serde_json::Value;
 use tokio::task::yield_now;
@@ -14,6 +14,7 @@ use tokio::task::yield_now;
 use super::access::ItemKind;
 use super::forward::{missing_resource, renamed, text_member, unknown};
 use super::mount::{MountedServer, outcome_of};
+use super::record::ClientRequest;
 use super::state::State;
 use crate::catalog::{UriSource, expand};
 use crate::text::{ObjectText, member};
@@ -25,7 +26,7 @@ impl State {
     pub(super) fn complete(
         self: &Arc<Self>,
         text: &str,
-        context: &RequestContext,
+        context: &ClientRequest,
     ) -> Result<Reply, ErrorObject> {
         let reference =
             member(text, "ref").ok_or_else(|| ErrorObject::invalid_params("\"ref\" is missing"))?;
@@ -84,7 +85,7 @@ impl State {
         mount: Arc<MountedServer>,
         template: &str,
         params: &str,
-        context: &RequestContext,
+        context: &ClientRequest,
     ) -> Result<Reply, ErrorObject> {
         let argument = member(params, "argument").unwrap_or("{}");
         let variable = text_member(argument, "name")?.into_owned();

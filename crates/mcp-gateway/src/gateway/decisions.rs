@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use mcp_jsonrpc::{ErrorObject, RawJson, decode, quote};
-use mcp_protocol::{Outcome, Reply, RequestContext};
+use mcp_protocol::{Outcome, Reply};
 use tokio::task::yield_now;
 
 use super::access::{AccessPolicy, Decision, Item, ItemKind};
-use super::denials::MAX_LOGGED;
 use super::lists::ITEMS_PER_TURN;
 use super::mount::{MountedServer, outcome_of};
+use super::record::{ClientRequest, MAX_LOGGED, RequestOutcome};
 use super::state::State;
 use crate::catalog::{UriSource, scheme};
 use crate::results;
@@ -68,12 +68,16 @@ impl State {
         &self,
         item: &Item<'_>,
         decision: &Decision,
-        context: &RequestContext,
+        context: &ClientRequest,
         missing: impl Fn() -> ErrorObject,
     ) -> Result<(), ErrorObject> {
         let checked = decision.check_uri(item);
-        checked.inspect_err(|error| self.denials.item(item, &error.message, context))?;
-        if !decision.is_shown() {
+        checked.inspect_err(|error| {
+            context.note_refusal(RequestOutcome::Denied, None);
+            self.denials.item(item, &error.message, context);
+        })?;
+        if let Decision::Denied(rule) = decision {
+            context.note_refusal(RequestOutcome::Denied, Some(*rule));
             self.denials.item(item, "a rule denies it", context);
             return Err(missing());
         }
@@ -85,10 +89,13 @@ impl State {
         &self,
         item: &Item<'_>,
         decision: &Decision,
-        context: &RequestContext,
+        context: &ClientRequest,
     ) -> Result<(), ErrorObject> {
         let checked = decision.check_scope(item, context);
-        checked.inspect_err(|error| self.denials.item(item, &error.message, context))
+        checked.inspect_err(|error| {
+            context.note_refusal(RequestOutcome::MissingScope, None);
+            self.denials.item(item, &error.message, context);
+        })
     }
 
     /// Removes contents that the client may not use from a result of `resources/read`. For example, the result for a folder can
@@ -98,7 +105,7 @@ impl State {
         reply: Reply,
         mount: Arc<MountedServer>,
         uri: String,
-        context: RequestContext,
+        context: ClientRequest,
     ) -> Reply {
         let state = Arc::clone(self);
         Reply::Pending(Box::pin(async move {

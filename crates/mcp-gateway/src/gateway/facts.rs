@@ -1,5 +1,6 @@
 //! The facts that the gateway reports about itself: the union of the facts of its servers.
 
+use mcp_jsonrpc::prefix;
 use mcp_protocol::ServerFacts;
 use mcp_types::{PromptsCapability, ResourcesCapability, ServerCapabilities, ToolsCapability};
 
@@ -24,7 +25,7 @@ impl State {
                 all.resources.get_or_insert_with(|| resources.clone());
                 continue;
             };
-            let known = proxy.0.shared.known();
+            let known = proxy.core.shared.known();
             let one = &known.facts.capabilities;
             if one.prompts.is_some() {
                 all.prompts.get_or_insert_with(|| prompts.clone());
@@ -54,10 +55,8 @@ impl State {
             }
             if let Some(text) = &known.facts.instructions {
                 let separator = if instructions.is_empty() { "" } else { "\n\n" };
-                let end = (0..=MAX_INSTRUCTIONS.min(text.len()))
-                    .rfind(|end| text.is_char_boundary(*end))
-                    .unwrap_or(0);
-                instructions += &format!("{separator}## {}\n\n{}", mount.name, &text[..end]);
+                let text = prefix(text, MAX_INSTRUCTIONS);
+                instructions += &format!("{separator}## {}\n\n{text}", mount.name);
             }
         }
         let mut facts = ServerFacts::new(self.info.clone(), all);

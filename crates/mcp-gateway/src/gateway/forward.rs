@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject, RawJson, decode};
-use mcp_protocol::{Payload, Reply, RequestContext, downgrade, gate};
+use mcp_protocol::{Payload, Reply, downgrade, gate};
 use mcp_types::v2026_07_28::SubscriptionFilter;
 use mcp_types::{SetLevelRequestParams, method};
 use serde_json::json;
@@ -15,6 +15,7 @@ use super::access::ItemKind;
 use super::limits::RequestGuard;
 use super::lists::{CALL_TOOL, ListKind, SEARCH_TOOLS, called};
 use super::mount::{MountedServer, outcome_of};
+use super::record::{ClientRequest, RequestOutcome};
 use super::state::State;
 use crate::catalog::{UriSource, scheme};
 use crate::core;
@@ -28,7 +29,7 @@ impl State {
         self: &Arc<Self>,
         name: &str,
         params: Option<&str>,
-        context: RequestContext,
+        context: ClientRequest,
     ) -> Result<Reply, ErrorObject> {
         let name = gate::core_method(name).ok_or_else(|| ErrorObject::method_not_found(name))?;
         let text = params.unwrap_or("{}");
@@ -59,12 +60,15 @@ impl State {
     fn count(
         &self,
         requests: usize,
-        context: &RequestContext,
+        context: &ClientRequest,
     ) -> Result<Option<RequestGuard>, ErrorObject> {
         let counted = self
             .counter
             .admit(self.settings().limits, context, requests);
-        counted.inspect_err(|error| self.denials.limit(error, context))
+        counted.inspect_err(|error| {
+            context.note_refusal(RequestOutcome::Limited, None);
+            self.denials.limit(error, context);
+        })
     }
 
     fn is_settled(&self) -> bool {
@@ -76,7 +80,7 @@ impl State {
         self: &Arc<Self>,
         name: &'static str,
         params: Option<&str>,
-        context: RequestContext,
+        context: ClientRequest,
     ) -> Reply {
         let (state, params) = (Arc::clone(self), params.map(RawJson::copy));
         Reply::Pending(Box::pin(async move {
@@ -95,7 +99,7 @@ impl State {
         self: &Arc<Self>,
         name: &'static str,
         params: Option<&str>,
-        context: &RequestContext,
+        context: &ClientRequest,
     ) -> Result<Reply, ErrorObject> {
         let text = params.unwrap_or("{}");
         if let Some(kind) = ListKind::of(name) {
@@ -136,7 +140,7 @@ impl State {
     fn call_tool(
         self: &Arc<Self>,
         text: &str,
-        context: &RequestContext,
+        context: &ClientRequest,
     ) -> Result<Reply, ErrorObject> {
         let exposed = text_member(text, "name")?;
         let is_searched = self.settings().search_above.is_some();
@@ -155,6 +159,7 @@ impl State {
             .tool(&exposed)
             .ok_or_else(|| unknown("tool", &exposed))?;
         let item = mount.item(ItemKind::Tool, &tool);
+        context.note_item(&mount.name, &tool);
         let decision = self.decide(&mount, &item);
         self.check_allowed(&item, &decision, context, || unknown("tool", &exposed))?;
         let arguments = member(&text, "arguments");
@@ -166,7 +171,7 @@ impl State {
     fn subscribe(
         self: &Arc<Self>,
         text: &str,
-        context: RequestContext,
+        context: ClientRequest,
     ) -> Result<Reply, ErrorObject> {
         let filter = member(text, "notifications").unwrap_or("{}");
         let filter: SubscriptionFilter = decode(filter).map_err(ErrorObject::malformed_params)?;
@@ -185,7 +190,9 @@ impl State {
         }
         let source = Arc::clone(self);
         Ok(Reply::Pending(Box::pin(core::listen(
-            source, filter, context,
+            source,
+            filter,
+            context.context,
         ))))
     }
 
@@ -200,12 +207,13 @@ impl State {
     pub(super) fn allowed_prompt(
         &self,
         exposed: &str,
-        context: &RequestContext,
+        context: &ClientRequest,
     ) -> Result<(Arc<MountedServer>, String), ErrorObject> {
         let missing = || unknown("prompt", exposed);
         let mount = self.mount_of(exposed).ok_or_else(missing)?;
         let name = mount.catalog.prompt(exposed).ok_or_else(missing)?;
         let item = mount.item(ItemKind::Prompt, &name);
+        context.note_item(&mount.name, &name);
         let decision = self.decide(&mount, &item);
         self.check_allowed(&item, &decision, context, missing)?;
         Ok((mount, name))
@@ -216,12 +224,13 @@ impl State {
         &self,
         uri: &str,
         is_template: bool,
-        context: &RequestContext,
+        context: &ClientRequest,
     ) -> Result<Arc<MountedServer>, ErrorObject> {
         let missing = || downgrade::handler_error(missing_resource(uri), context.rules());
         core::check_uri(uri)?;
         let mount = self.mount_of_uri(uri).ok_or_else(missing)?;
         let item = mount.item(ItemKind::Resource, uri);
+        context.note_item(&mount.name, uri);
         let decision = match is_template {
             true => self.decide_as(&mount, &item, UriSource::Template),
             false => self.decide(&mount, &item),
@@ -242,7 +251,7 @@ impl State {
     pub(super) fn resource(
         &self,
         uri: &str,
-        context: &RequestContext,
+        context: &ClientRequest,
     ) -> Result<Arc<MountedServer>, ErrorObject> {
         let missing = || missing_resource(uri);
         let mount = self.mount_of_uri(uri).ok_or_else(missing)?;
@@ -285,14 +294,14 @@ impl State {
 
     /// Sets the log level of the session. If the session has no connection to a server yet, the server receives the level when
     /// the connection is opened.
-    fn set_level(&self, text: &str, context: &RequestContext) -> Result<Reply, ErrorObject> {
+    fn set_level(&self, text: &str, context: &ClientRequest) -> Result<Reply, ErrorObject> {
         let params: SetLevelRequestParams = decode(text).map_err(ErrorObject::malformed_params)?;
         let session = context.session();
         session.set_log_level(params.level);
         session.value(ChosenLevel::default).set(params.level);
         let mut connections = JoinSet::new();
         for proxy in self.mounts().iter().filter_map(|mount| mount.proxy()) {
-            if let Some(connection) = proxy.0.connection_of(session).current() {
+            if let Some(connection) = proxy.core.connection_of(session).current() {
                 connections.spawn(async move { connection.set_level(params.level).await });
             }
         }
@@ -316,7 +325,7 @@ pub(super) fn read_from<'a>(
 
 fn has_resources(mount: &MountedServer) -> bool {
     mount.proxy().is_some_and(|proxy| {
-        let known = proxy.0.shared.known();
+        let known = proxy.core.shared.known();
         known.facts.capabilities.resources.is_some()
     })
 }

@@ -4,13 +4,13 @@ mod access;
 mod builder;
 mod completion;
 mod decisions;
-mod denials;
 mod facts;
 mod forward;
 mod limits;
 mod lists;
 mod mount;
 mod readiness;
+mod record;
 mod state;
 mod subscriptions;
 
@@ -22,7 +22,9 @@ use std::time::Duration;
 use mcp_host::matches_pattern;
 use mcp_jsonrpc::{Notification, Request};
 use mcp_protocol::http_headers::HeaderParams;
+use mcp_protocol::middleware::Layers;
 use mcp_protocol::{InvalidServer, Reply, RequestContext, ServerFacts, Service, Session, lock};
+use tokio::task::JoinSet;
 
 pub use self::access::{AccessPolicy, AccessRule, ItemKind};
 pub use self::builder::GatewayBuilder;
@@ -31,6 +33,8 @@ pub use self::limits::ClientLimits;
 use self::mount::MountedServer;
 pub(crate) use self::mount::check_mount;
 pub use self::mount::{Mount, MountStatus};
+use self::record::{ClientRequest, recorded};
+pub use self::record::{ListCounts, RequestOutcome, ServedRequest};
 pub(crate) use self::state::Settings;
 use self::state::State;
 use crate::catalog::Transform;
@@ -208,6 +212,11 @@ impl Gateway {
         all
     }
 
+    /// Returns the number of open sessions of clients. Stateless clients have none.
+    pub fn sessions(&self) -> usize {
+        self.0.changes.sessions().len()
+    }
+
     /// Returns whether all [required](Mount::required) servers are connected, as far as the gateway knows.
     pub fn is_ready(&self) -> bool {
         let mounts = self.0.mounts();
@@ -224,12 +233,15 @@ impl Gateway {
     pub async fn close(&self) {
         self.closing();
         lock(&self.0.replacements).clear();
+        let mut closing = JoinSet::new();
         for mount in self.0.mounts().iter() {
             mount.stop_connecting();
             if let Some(proxy) = mount.proxy() {
-                proxy.close().await;
+                // A program can take seconds to end.
+                closing.spawn(async move { proxy.close().await });
             }
         }
+        closing.join_all().await;
     }
 }
 
@@ -254,9 +266,14 @@ impl Service for Gateway {
     }
 
     fn request(&self, request: &Request<'_>, context: RequestContext) -> Reply {
-        check_members(request.params.unwrap_or("{}"))
-            .and_then(|()| self.0.serve(&request.method, request.params, context))
-            .unwrap_or_else(Reply::error)
+        let serve = |context| {
+            check_members(request.params.unwrap_or("{}"))?;
+            self.0.serve(&request.method, request.params, context)
+        };
+        match &self.0.observer {
+            None => serve(ClientRequest::new(context, false)).unwrap_or_else(Reply::error),
+            Some(observer) => recorded(observer, &request.method, request.params, context, serve),
+        }
     }
 
     fn notification(&self, notification: &Notification<'_>, session: &Arc<Session>) {
@@ -288,6 +305,10 @@ impl Service for Gateway {
             return None;
         }
         mount.proxy()?.header_params(&name)
+    }
+
+    fn layers(&self) -> Option<Layers> {
+        self.0.layers.clone()
     }
 
     fn closing(&self) {

@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{InvalidServer, Outcome, Reply, RequestContext, lock};
+use mcp_protocol::{InvalidServer, Outcome, Reply, Revision, lock};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
 use super::access::{Item, ItemKind};
+use super::record::ClientRequest;
 use super::state::State;
 use crate::catalog::{Catalog, Transform};
 use crate::changes::Changes;
@@ -82,6 +83,18 @@ pub struct MountStatus {
     /// The error of the last attempt to connect to the server that will replace this server. Until an attempt succeeds, this
     /// server is used.
     pub replacement_error: Option<String>,
+    /// The revision that the gateway uses with the server. `None` if no attempt to connect has succeeded so far.
+    pub revision: Option<Revision>,
+    /// Number of open connections to the server.
+    pub connections: usize,
+    /// Number of calls that wait for input of a stateless client.
+    pub parked_calls: usize,
+    /// Number of tools that the server has listed.
+    pub tools: usize,
+    /// Number of prompts that the server has listed.
+    pub prompts: usize,
+    /// Number of resources that the server has listed.
+    pub resources: usize,
 }
 
 /// A mounted server.
@@ -194,8 +207,9 @@ impl MountedServer {
         self: Arc<Self>,
         name: &'static str,
         params: &str,
-        context: RequestContext,
+        context: ClientRequest,
     ) -> Reply {
+        let context = context.context;
         if let Some(proxy) = self.proxy() {
             return proxy.serve(name, Some(params), context);
         }
@@ -232,17 +246,23 @@ impl MountedServer {
     }
 
     pub(super) fn status(&self) -> MountStatus {
+        let (tools, prompts, resources) = self.catalog.counts();
         let connected = lock(&self.connected);
-        let is_connected = connected
-            .proxy
-            .as_ref()
-            .is_some_and(|proxy| !proxy.0.shared.is_failing.load(Ordering::Acquire));
+        let core = connected.proxy.as_ref().map(|proxy| &proxy.core);
+        let (connections, parked_calls) = core.map_or((0, 0), |core| core.load());
+        let is_connected = core.is_some_and(|core| !core.shared.is_failing.load(Ordering::Acquire));
         MountStatus {
             name: self.name.as_ref().to_owned(),
             is_connected,
             is_required: self.is_required(),
             error: connected.error.clone(),
             replacement_error: None,
+            revision: core.map(|core| core.shared.known().revision),
+            connections,
+            parked_calls,
+            tools,
+            prompts,
+            resources,
         }
     }
 
@@ -310,7 +330,7 @@ impl Attempts {
             match opened {
                 Ok(core) => {
                     *lock(&server.connected) = Connected {
-                        proxy: Some(Proxy(core)),
+                        proxy: Some(Proxy::of(core)),
                         error: None,
                     };
                     tracing::info!(mount = %server.name, "the server is connected");

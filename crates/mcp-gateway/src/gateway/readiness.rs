@@ -51,7 +51,7 @@ impl MountedServer {
     async fn unready_reason(&self) -> Option<String> {
         match self.proxy() {
             None => Some("it is not connected".to_owned()),
-            Some(proxy) => proxy.0.unready().await,
+            Some(proxy) => proxy.core.unready().await,
         }
     }
 

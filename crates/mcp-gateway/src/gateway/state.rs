@@ -7,14 +7,15 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use mcp_client::ChangedList;
+use mcp_protocol::middleware::Layers;
 use mcp_protocol::{lock, read_lock, write_lock};
 use mcp_types::Implementation;
 use tokio::sync::watch;
 
 use super::access::{AccessPolicy, Rules};
-use super::denials::DenialLog;
 use super::limits::{ClientLimits, RequestCounter};
 use super::mount::MountedServer;
+use super::record::{DenialLog, Observer};
 use crate::changes::Changes;
 use crate::parked::Cluster;
 
@@ -35,6 +36,8 @@ pub(super) struct State {
     /// Hashes of the items for which a name clash was logged.
     pub(super) reported: Mutex<HashSet<u64>>,
     pub(super) denials: DenialLog,
+    pub(super) layers: Option<Layers>,
+    pub(super) observer: Option<Observer>,
 }
 
 /// The settings that can change while the gateway runs.
@@ -75,6 +78,8 @@ impl State {
             closing: watch::Sender::new(false),
             reported: Mutex::default(),
             denials: DenialLog::default(),
+            layers: None,
+            observer: None,
         }
     }
 
@@ -125,10 +130,10 @@ impl State {
     pub(super) fn retire(&self, server: &MountedServer) {
         server.stop_connecting();
         if let Some(proxy) = server.proxy() {
-            proxy.0.closing.send_replace(true);
-            proxy.0.parked.clear();
+            proxy.core.closing.send_replace(true);
+            proxy.core.parked.clear();
             for session in self.changes.sessions() {
-                proxy.0.close_session(&session);
+                proxy.core.close_session(&session);
             }
         }
     }

@@ -9,6 +9,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::access::ItemKind;
+use super::record::ClientRequest;
 use super::state::State;
 use crate::catalog::UriSource;
 use crate::changes::Changes;
@@ -27,11 +28,11 @@ impl ChangeSource for Arc<State> {
             let (limit, client) = (self.settings().list_timeout, client.clone());
             connecting.spawn(async move {
                 let connected = async {
-                    if proxy.0.upstream.has_accounts() {
+                    if proxy.core.upstream.has_accounts() {
                         // A user without an account receives nothing of this server.
-                        return proxy.0.prepare(&client).await.unwrap_or_default();
+                        return proxy.core.prepare(&client).await.unwrap_or_default();
                     }
-                    proxy.0.keep_shared().await;
+                    proxy.core.keep_shared().await;
                     Vec::new()
                 };
                 timeout(limit, connected).await.unwrap_or_default()
@@ -90,8 +91,9 @@ impl WatchedResource {
     /// Subscribes at the server that currently has the resource.
     async fn watch(&self, state: &Arc<State>) -> Result<ServerWatch, ErrorObject> {
         // The servers may have changed since the request was checked.
-        let mount = state.resource(&self.uri, &self.context)?;
-        let core = mount.connected()?.0;
+        let request = ClientRequest::new(self.context.clone(), false);
+        let mount = state.resource(&self.uri, &request)?;
+        let core = mount.connected()?.core;
         let is_removed = core.closing.subscribe();
         let (principal, client) = (self.context.principal().cloned(), self.context.owner());
         let deliver = Arc::clone(&self.deliver);

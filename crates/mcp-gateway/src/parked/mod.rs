@@ -164,6 +164,10 @@ fn unknown_state() -> ErrorObject {
 }
 
 impl ParkedCalls {
+    pub(crate) fn len(&self) -> usize {
+        lock(&self.0).len()
+    }
+
     /// Ends all parked calls.
     pub(crate) fn clear(&self) {
         let calls = std::mem::take(&mut *lock(&self.0));

@@ -103,6 +103,11 @@ enum Full {
 }
 
 impl Capacity {
+    /// Returns the number of open connections.
+    pub(crate) fn open(&self) -> usize {
+        lock(&self.table).open.len()
+    }
+
     /// Returns a permit to open a connection for a client, or for the gateway itself. If necessary, closes a connection that no
     /// call uses. If all connections are in use and `may_end_calls` is true, looks for the client with the most connections. If
     /// this client has at least two connections more than the new client, closes its oldest connection. Otherwise, waits for a

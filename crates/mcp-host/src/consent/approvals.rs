@@ -188,7 +188,8 @@ fn invalid(path: &Path, detail: impl std::fmt::Display) -> io::Error {
 }
 
 /// Opens a file. If the file does not exist, creates a file that only its owner can read.
-pub(super) fn private_file(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+#[doc(hidden)]
+pub fn open_private_file(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     options.open(path)

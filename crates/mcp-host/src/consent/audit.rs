@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use mcp_protocol::lock;
 use serde_json::{Map, Value, json};
 
-use super::approvals::private_file;
+use super::approvals::open_private_file;
 use super::redact::SecretNames;
 
 /// Decisions and calls as lines of JSON. An action whose decision cannot be written is denied.
@@ -52,7 +52,7 @@ impl AuditLog {
     /// The file cannot be opened.
     pub fn file(path: impl AsRef<Path>) -> io::Result<Self> {
         let mut options = OpenOptions::new();
-        let file = private_file(options.append(true).create(true), path.as_ref())?;
+        let file = open_private_file(options.append(true).create(true), path.as_ref())?;
         Ok(Self::new(file))
     }
 
@@ -64,12 +64,19 @@ impl AuditLog {
         self
     }
 
+    /// Returns arguments without secrets, which are found by the names of members.
+    #[doc(hidden)]
+    pub fn redacted(&self, arguments: &Value) -> Value {
+        self.names.redact(arguments, &Map::new())
+    }
+
     pub(super) fn redact(&self, arguments: &Value, schema: &Map<String, Value>) -> Value {
         self.names.redact(arguments, schema)
     }
 
     /// Writes a line to the log.
-    pub(super) fn write(&self, event: &str, server: &str, details: Value) -> io::Result<()> {
+    #[doc(hidden)]
+    pub fn write(&self, event: &str, server: &str, details: Value) -> io::Result<()> {
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();

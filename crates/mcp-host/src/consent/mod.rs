@@ -12,7 +12,7 @@ mod redact;
 mod request;
 
 pub use crate::action_kind::ActionKind;
-pub use approvals::{Approval, ApprovalFile, ApprovalKey, ApprovalStore};
+pub use approvals::{Approval, ApprovalFile, ApprovalKey, ApprovalStore, open_private_file};
 pub use audit::AuditLog;
 pub(crate) use flow::UntrustedSources;
 pub(crate) use gate::{Basis, Gate, ServerGate};

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use mcp_client::types::{ResourceContents, TextContent, Tool};
 use mcp_client::{CallToolResult, ContentBlock};
-use mcp_jsonrpc::decode_document;
+use mcp_jsonrpc::{decode_document, prefix};
 use mcp_protocol::lock;
 use serde_json::{Value, json};
 
@@ -72,12 +72,12 @@ impl LongResults {
                 continue;
             }
             let whole: Arc<str> = text.into();
-            let end = boundary(&whole, room);
+            let first = prefix(&whole, room);
+            let end = first.len();
             room = 0;
             let handle = self.keep(Arc::clone(&whole));
             *block = ContentBlock::text(format!(
-                "{}\n[{end} of {} bytes. Read on with {READ_RESULT}: {}]",
-                &whole[..end],
+                "{first}\n[{end} of {} bytes. Read on with {READ_RESULT}: {}]",
                 whole.len(),
                 json!({ "handle": handle, "offset": end })
             ));
@@ -127,9 +127,8 @@ impl LongResults {
                 text.len()
             ));
         };
-        let length = boundary(rest, self.limit);
-        let mut part = rest[..length].to_owned();
-        let end = start + length;
+        let mut part = prefix(rest, self.limit).to_owned();
+        let end = start + part.len();
         if end < text.len() {
             part += &format!(
                 "\n[{end} of {} bytes. Read on with {READ_RESULT}: {}]",
@@ -159,15 +158,6 @@ fn text_of(block: &ContentBlock) -> Option<&str> {
         },
         _ => None,
     }
-}
-
-/// Returns the greatest length up to `limit` bytes at which the text does not end within a character.
-fn boundary(text: &str, limit: usize) -> usize {
-    let mut end = limit.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    end
 }
 
 fn failed(text: String) -> CallToolResult {

@@ -234,21 +234,13 @@ impl SupervisedClient {
             }
             let source = match called {
                 Ok(result) => return Ok(result),
-                Err(source) => Box::new(source),
+                Err(source) if source.is_closed() => Box::new(source),
+                Err(source) => return Err(self.failed(ActionKind::CallTool, name, source)),
             };
-            let (server, tool_name) = (self.name().to_owned(), name.to_owned());
-            if !source.is_closed() {
-                return Err(HostError::Call {
-                    server,
-                    kind: ActionKind::CallTool,
-                    name: tool_name,
-                    source,
-                });
-            }
             // Otherwise, a call that follows could be sent over this connection, too.
             let _ = timeout(self.0.wait_timeout, connection.changed()).await;
             if !can_repeat {
-                let tool = tool_name;
+                let (server, tool) = (self.name().to_owned(), name.to_owned());
                 return Err(HostError::MayHaveRun {
                     server,
                     tool,
@@ -256,6 +248,21 @@ impl SupervisedClient {
                 });
             }
             is_repeated = true;
+        }
+    }
+
+    /// Returns the error of a request that failed.
+    pub(crate) fn failed(
+        &self,
+        kind: ActionKind,
+        name: &str,
+        source: impl Into<Box<mcp_client::Error>>,
+    ) -> HostError {
+        HostError::Call {
+            server: self.name().to_owned(),
+            kind,
+            name: name.to_owned(),
+            source: source.into(),
         }
     }
 

@@ -114,6 +114,11 @@ impl Layers {
         })
     }
 
+    /// Creates the layers of a service without blocking handlers. Returns `None` if there is no middleware.
+    pub fn of_async(all: Vec<SharedMiddleware>) -> Option<Self> {
+        Self::new(all, |work| Box::pin(async move { work() }))
+    }
+
     /// Returns layers that consist of this middleware outside and the middleware of `inner` inside.
     pub(crate) fn and(&self, inner: &Self) -> Self {
         Self {

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use mcp_jsonrpc::{DecodeError, ErrorObject, RawJson, decode, is_member, members};
+use mcp_jsonrpc::{DecodeError, ErrorObject, RawJson, decode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::message::{Content, Response};
-use crate::payload::WriteJson;
+use crate::payload::{WriteJson, is_tool_error};
 use crate::{Answer, CallError, Outcome, Payload};
 
 /// A result as JSON text, which is written without a change.
@@ -16,6 +16,10 @@ struct RawResult(RawJson);
 impl WriteJson for RawResult {
     fn write_json(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.0.as_bytes());
+    }
+
+    fn as_text(&self) -> Option<&str> {
+        Some(&self.0)
     }
 }
 
@@ -67,13 +71,9 @@ impl Response {
 
     /// Returns whether the response is the result of a tool that failed (`isError`).
     pub fn is_tool_error(&self) -> bool {
-        let is_failed = |payload: &Payload| matches!(payload, Payload::CallTool(result, _) if result.is_error == Some(true));
         match self.content() {
-            Some(Content::Outcome(Ok(Payload::WithMeta(inner, _)))) => is_failed(inner),
-            Some(Content::Outcome(Ok(payload))) => is_failed(payload),
-            Some(Content::Raw(raw)) => members(raw)
-                .filter_map(Result::ok)
-                .any(|(key, value)| value == "true" && is_member(key, "isError")),
+            Some(Content::Outcome(Ok(payload))) => payload.is_tool_error(),
+            Some(Content::Raw(raw)) => is_tool_error(raw),
             _ => false,
         }
     }

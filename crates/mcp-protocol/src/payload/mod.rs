@@ -6,7 +6,7 @@ use std::fmt;
 use std::mem;
 use std::sync::Arc;
 
-use mcp_jsonrpc::{ErrorObject, ResultTail};
+use mcp_jsonrpc::{ErrorObject, ResultTail, is_member, members};
 use mcp_types::CallToolResult;
 use serde::Serialize;
 
@@ -71,6 +71,27 @@ impl Payload {
         }
     }
 
+    /// Returns whether the payload is the result of a tool that failed (`isError`).
+    pub fn is_tool_error(&self) -> bool {
+        match self {
+            Self::CallTool(result, _) => result.is_error == Some(true),
+            Self::Boxed(value) => value.as_text().is_some_and(is_tool_error),
+            Self::WithMeta(inner, _) => inner.is_tool_error(),
+            Self::Empty | Self::Shared(_) => false,
+        }
+    }
+
+    /// Returns the size of the JSON text in bytes, without result metadata. Returns `None` if the payload is not text yet.
+    pub fn text_len(&self) -> Option<usize> {
+        match self {
+            Self::Empty => Some("{}".len()),
+            Self::Shared(text) => Some(text.as_str().len()),
+            Self::Boxed(value) => value.as_text().map(str::len),
+            Self::WithMeta(inner, _) => inner.text_len(),
+            Self::CallTool(..) => None,
+        }
+    }
+
     /// Appends the JSON text.
     pub fn write(&self, out: &mut Vec<u8>) {
         match self {
@@ -108,6 +129,18 @@ impl fmt::Debug for Payload {
 pub trait WriteJson: Send + Sync {
     /// Appends the JSON text; appends `{}` if serialization fails.
     fn write_json(&self, out: &mut Vec<u8>);
+
+    /// Returns the JSON text, if the value is stored as text. Default: `None`.
+    fn as_text(&self) -> Option<&str> {
+        None
+    }
+}
+
+/// Returns whether the JSON text of a result has `isError`.
+pub(crate) fn is_tool_error(result: &str) -> bool {
+    members(result)
+        .filter_map(Result::ok)
+        .any(|(key, value)| value == "true" && is_member(key, "isError"))
 }
 
 impl<T: Serialize + Send + Sync> WriteJson for T {

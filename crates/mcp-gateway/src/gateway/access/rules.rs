@@ -34,7 +34,8 @@ struct Prepared {
 pub(in crate::gateway) enum Decision {
     /// Clients may use the item if they have these scopes.
     Allowed(Vec<Arc<str>>),
-    Denied,
+    /// The position of the rule that denies the item.
+    Denied(usize),
     /// The rules cannot be applied, because servers may interpret the URI in different ways. Clients cannot use the item. The
     /// text contains the reason.
     Ambiguous(&'static str),
@@ -111,14 +112,14 @@ impl Rules {
         })
     }
 
-    /// Returns the rules for the mount and the kind of an item.
+    /// Returns the rules for the mount and the kind of an item, with their positions.
     fn rules_for<'a>(
         &'a self,
         item: &'a Item<'_>,
-    ) -> impl Iterator<Item = (&'a AccessRule, &'a UriPattern, Option<&'a Arc<str>>)> {
-        let rules = self.0.policy.rules.iter().zip(&self.0.patterns);
-        let rules = rules.filter(|(rule, _)| rule.is_for(item));
-        rules.map(|(rule, (pattern, scope))| (rule, pattern, scope.as_ref()))
+    ) -> impl Iterator<Item = (usize, &'a AccessRule, &'a UriPattern, Option<&'a Arc<str>>)> {
+        let rules = self.0.policy.rules.iter().zip(&self.0.patterns).enumerate();
+        let rules = rules.filter(|(_, (rule, _))| rule.is_for(item));
+        rules.map(|(at, (rule, (pattern, scope)))| (at, rule, pattern, scope.as_ref()))
     }
 
     /// Returns whether a client could use another name of the scheme to evade a restriction. This is possible if a restrictive
@@ -127,12 +128,12 @@ impl Rules {
         let has_scheme = |rule: &AccessRule| split_scheme(&rule.name).is_some();
         let restricts_scheme = |rule: &AccessRule| rule.is_restrictive() && has_scheme(rule);
         let mut rules = self.rules_for(item);
-        if !rules.any(|(rule, ..)| restricts_scheme(rule)) {
+        if !rules.any(|(_, rule, ..)| restricts_scheme(rule)) {
             return false;
         }
         let uri = RuledUri::new(item.name, UriSource::Client);
         let mut is_restricted = false;
-        for (rule, pattern, _) in self.rules_for(item) {
+        for (_, rule, pattern, _) in self.rules_for(item) {
             let is_specific = !is_restricted || has_scheme(rule);
             if rule.effect == Effect::Allow && is_specific && pattern.allows(&uri) {
                 return false;
@@ -152,9 +153,9 @@ impl Rules {
                     && matches_pattern(&without_case(&rule.name), &folded)
         };
         let mut rules = self.rules_for(item);
-        match rules.find(|(rule, ..)| matches(rule)) {
-            Some((rule, ..)) if rule.effect == Effect::Deny => Decision::Denied,
-            Some((_, _, scope)) => Decision::Allowed(scope.into_iter().cloned().collect()),
+        match rules.find(|(_, rule, ..)| matches(rule)) {
+            Some((at, rule, ..)) if rule.effect == Effect::Deny => Decision::Denied(at),
+            Some((_, _, _, scope)) => Decision::Allowed(scope.into_iter().cloned().collect()),
             None => Decision::Allowed(Vec::new()),
         }
     }
@@ -170,7 +171,7 @@ impl Rules {
             }
             _ => {}
         }
-        for (rule, pattern, scope) in self.rules_for(item) {
+        for (at, rule, pattern, scope) in self.rules_for(item) {
             if rule.effect == Effect::Allow && pattern.allows(&uri) {
                 scopes.extend(scope.cloned());
                 break;
@@ -181,7 +182,7 @@ impl Rules {
             match (rule.effect, uri.problem) {
                 (Effect::Allow, _) => scopes.extend(scope.cloned()),
                 (Effect::Deny, Some(problem)) => return Decision::Ambiguous(problem),
-                (Effect::Deny, None) => return Decision::Denied,
+                (Effect::Deny, None) => return Decision::Denied(at),
             }
         }
         Decision::Allowed(scopes)
@@ -266,15 +267,15 @@ mod tests {
             assert_eq!(decide("notes://a/b", UriSource::List), scoped);
             assert_eq!(
                 decide("notes://secret/b", UriSource::List),
-                Decision::Denied
+                Decision::Denied(1)
             );
         }
         assert_eq!(count(), 2);
         // The decision that is kept is the one that counts.
         for decision in lock(&rules.0.known.by_hash).values_mut() {
-            *decision = Decision::Denied;
+            *decision = Decision::Denied(0);
         }
-        assert_eq!(decide("notes://a/b", UriSource::List), Decision::Denied);
+        assert_eq!(decide("notes://a/b", UriSource::List), Decision::Denied(0));
         assert_eq!(count(), 2);
         assert!(decide("notes://b", UriSource::Client).is_for_all());
         assert_eq!(count(), 2, "clients choose any number of URIs");

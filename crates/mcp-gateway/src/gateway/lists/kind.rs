@@ -70,7 +70,7 @@ impl ListKind {
         let Some(proxy) = mount.proxy() else {
             return true;
         };
-        let known = proxy.0.shared.known();
+        let known = proxy.core.shared.known();
         let capabilities = &known.facts.capabilities;
         match self {
             Self::Tools => capabilities.tools.is_some(),

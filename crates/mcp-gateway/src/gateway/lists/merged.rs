@@ -9,6 +9,7 @@ use super::cursor::{self, Cursors, MAX_CURSOR};
 use super::kind::{ListKind, MAX_ITEMS, MAX_LIST_BYTES};
 use super::pages::Pages;
 use crate::core::ListPage;
+use crate::gateway::record::ListCounts;
 use crate::text::{ObjectText, member, string};
 
 /// The member of `_meta` that names the servers that are missing in a list, and the reasons.
@@ -23,6 +24,8 @@ pub(super) struct MergedList {
     /// The names or URIs of the items, each with its mount.
     pub(super) ids: HashMap<String, Arc<str>>,
     items: String,
+    /// Number of items of the servers' pages.
+    pub(super) offered: usize,
     pub(super) next: Cursors,
     unavailable: BTreeMap<String, String>,
     pub(super) is_newer: bool,
@@ -37,6 +40,7 @@ impl MergedList {
             kind,
             ids: HashMap::new(),
             items: String::new(),
+            offered: 0,
             next: Cursors::new(),
             unavailable: BTreeMap::new(),
             is_newer: false,
@@ -48,6 +52,14 @@ impl MergedList {
     pub(super) fn fail(&mut self, mount: &str, reason: &str) {
         tracing::debug!(mount, reason, "a server was left out of a list");
         self.unavailable.insert(mount.to_owned(), reason.to_owned());
+    }
+
+    pub(super) fn counts(&self) -> ListCounts {
+        ListCounts {
+            offered: self.offered,
+            listed: self.ids.len(),
+            unavailable: self.unavailable.len(),
+        }
     }
 
     /// Adds an item. Returns `false` without a change if the list would be too large.

@@ -11,7 +11,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject, RawJson, decode, member_name, members, quote};
-use mcp_protocol::{Outcome, RequestContext, lock};
+use mcp_protocol::{Outcome, lock};
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::Instant;
 
@@ -21,9 +21,9 @@ use self::kind::{MAX_ITEMS, MAX_LIST_BYTES};
 use self::merged::MergedList;
 use self::pages::{PageRequest, Pages};
 pub(super) use self::search::{CALL_TOOL, SEARCH_TOOLS, called};
-use super::denials::MAX_LOGGED;
 use super::forward::read_from;
 use super::mount::MountedServer;
+use super::record::{ClientRequest, MAX_LOGGED};
 use super::state::State;
 use crate::core::ListPage;
 use crate::results;
@@ -41,7 +41,7 @@ impl State {
         self: Arc<Self>,
         kind: ListKind,
         params: Option<RawJson>,
-        context: RequestContext,
+        context: ClientRequest,
     ) -> Outcome {
         let mounts = self.mounts();
         let requested = match params
@@ -77,6 +77,7 @@ impl State {
                     .await?;
             }
         }
+        context.note_list(merged.counts());
         let is_newer = merged.is_newer;
         let result = RawJson::copy(&merged.finish(context.rules().stateless));
         Ok(match context.rules().stateless {
@@ -94,7 +95,7 @@ impl State {
         requested: Option<Cursors>,
         is_complete: bool,
         params: Option<&RawJson>,
-        context: &RequestContext,
+        context: &ClientRequest,
     ) -> Result<(), ErrorObject> {
         let (mounts, is_first) = (self.mounts(), requested.is_none());
         let mut requests = self.request_pages(
@@ -147,7 +148,7 @@ impl State {
         mut requested: Option<Cursors>,
         is_complete: bool,
         params: Option<&RawJson>,
-        context: &RequestContext,
+        context: &ClientRequest,
     ) -> JoinSet<(usize, Pages)> {
         let limit = self.settings().list_timeout;
         let deadline = Instant::now() + limit;
@@ -165,7 +166,7 @@ impl State {
                 mount: Arc::clone(mount),
                 kind,
                 params: params.cloned(),
-                context: context.clone(),
+                context: context.context.clone(),
             };
             requests.spawn(async move {
                 let pages = request.pages(position, is_complete, deadline, limit).await;
@@ -189,6 +190,7 @@ impl State {
             merged.fail(&mount.name, "it returned an invalid list");
             return;
         };
+        merged.offered += items.len();
         for (number, item) in items.into_iter().enumerate() {
             if number % ITEMS_PER_TURN == 0 {
                 yield_now().await;

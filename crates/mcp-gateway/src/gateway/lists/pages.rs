@@ -68,7 +68,7 @@ impl PageRequest {
     }
 
     async fn page(&self, cursor: Option<&str>) -> Result<ListPage, ErrorObject> {
-        let core = self.mount.ready().await?.0;
+        let core = self.mount.ready().await?.core;
         let params = self.params.as_deref();
         core.list(self.kind.method(), params, cursor, &self.context)
             .await

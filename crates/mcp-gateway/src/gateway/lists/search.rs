@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcp_host::rank_tools;
 use mcp_jsonrpc::{ErrorObject, RawJson, decode, quote};
-use mcp_protocol::{Outcome, Payload, RequestContext};
+use mcp_protocol::{Outcome, Payload};
 use mcp_types::{CallToolResult, ContentBlock};
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
@@ -12,6 +12,7 @@ use serde_json::{json, value::RawValue};
 use super::super::state::State;
 use super::kind::ListKind;
 use super::merged::MergedList;
+use crate::gateway::record::ClientRequest;
 use crate::text::{ObjectText, elements, member, without};
 
 /// The names of the two tools for the search. No other tool of a gateway has these names, because the tools of servers have a
@@ -92,7 +93,7 @@ impl State {
     pub(in crate::gateway) async fn search(
         self: Arc<Self>,
         params: RawJson,
-        context: RequestContext,
+        context: ClientRequest,
     ) -> Outcome {
         let arguments = member(&params, "arguments").unwrap_or("{}");
         let search: Search = match decode(arguments) {

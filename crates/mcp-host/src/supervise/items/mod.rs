@@ -206,19 +206,13 @@ impl SupervisedClient {
                 Ok(fetched) => return Ok(fetched),
                 Err(error) => error.into(),
             };
-            let (server, name) = (self.name().to_owned(), item.name().to_owned());
             match error {
                 FetchError::Client(source) if is_repeated || !source.is_closed() => {
-                    return Err(HostError::Call {
-                        server,
-                        kind: item.kind(),
-                        name,
-                        source,
-                    });
+                    return Err(self.failed(item.kind(), item.name(), source));
                 }
                 FetchError::Client(_) => {}
                 FetchError::Skill(source) => {
-                    let uri = name;
+                    let (server, uri) = (self.name().to_owned(), item.name().to_owned());
                     return Err(HostError::Skill {
                         server,
                         uri,

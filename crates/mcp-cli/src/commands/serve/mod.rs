@@ -1,19 +1,27 @@
 //! `mcp serve`.
 
+mod audit;
+mod diagnostics;
+mod exchange;
+mod metrics;
+mod observer;
+
 use std::net::ToSocketAddrs as _;
 use std::path::Path;
 use std::sync::Arc;
-#[cfg(unix)]
 use std::time::Duration;
 
-use mcp_gateway::{Cluster, Gateway, GatewayConfig, TokenSource};
+use mcp_gateway::{Cluster, Gateway, GatewayBuilder, GatewayConfig, TokenSource};
 use mcp_host::Variables;
 use tokio::net::TcpListener;
 #[cfg(unix)]
 use tokio::task::spawn_blocking;
-#[cfg(unix)]
 use tokio::time::timeout;
 
+use self::audit::Audit;
+pub(super) use self::exchange::Observed;
+use self::metrics::Metrics;
+pub(super) use self::observer::Observer;
 use super::http::{self, HttpSettings};
 use crate::args::Options;
 use crate::failure::{Code, Failure};
@@ -35,22 +43,85 @@ pub(super) async fn run(file: &Path, is_stdio: bool, options: &Options) -> Resul
         }
     };
     let cluster = config.cluster();
-    let settings = settings(&config, cluster.as_ref());
+    let observer = observer(&config, is_stdio).map_err(|failure| within(file, failure))?;
+    let mut settings = settings(&config, cluster.as_ref());
+    settings.observer.clone_from(&observer);
     if let Some(listener) = &listener {
         let address = listener.local_addr();
         let address = address.map_err(|error| Failure::usage(error.to_string()))?;
         let checked = settings.check(address);
         checked.map_err(|failure| within(file, failure))?;
     }
+    let diagnostics = match config.metrics() {
+        None => None,
+        Some(address) => {
+            let listener = http::listen("/gateway/metrics", address).await;
+            let listener = listener.map_err(|failure| within(file, failure))?;
+            if let Ok(address) = listener.local_addr() {
+                say(&format!("metrics: http://{address}/metrics"));
+            }
+            Some(listener)
+        }
+    };
     log::start();
-    let gateway = config.builder().start();
+    let gateway = observed(config.builder(), observer.as_ref()).start();
     let gateway = gateway.map_err(|error| Failure::usage(error.to_string()))?;
+    let diagnose = async {
+        match diagnostics.zip(observer.clone()) {
+            None => std::future::pending().await,
+            Some((listener, observer)) => {
+                diagnostics::serve(listener, gateway.clone(), observer).await
+            }
+        }
+    };
+    let audit = observer
+        .as_ref()
+        .and_then(|observer| observer.audit.as_ref());
     let served = tokio::select! {
         served = serve(listener, settings, &gateway) => served,
-        failed = report_and_reload(file, config.clone(), &gateway, options) => Err(failed),
+        served = diagnose => served,
+        failed = report_and_reload(file, config.clone(), &gateway, options, audit) => Err(failed),
     };
     gateway.close().await;
+    if let Some(audit) = audit
+        && timeout(MAX_AUDIT_END, audit.close()).await.is_err()
+    {
+        say("the end of the audit log could not be written in time");
+    }
     served.map(|()| Code::Success)
+}
+
+/// Maximum time to write the last lines of the audit log.
+const MAX_AUDIT_END: Duration = Duration::from_secs(2);
+
+/// Creates the receiver of records, if the configuration needs one.
+fn observer(config: &GatewayConfig, is_stdio: bool) -> Result<Option<Arc<Observer>>, Failure> {
+    let audit = match config.audit() {
+        Some((path, _)) if is_stdio && path.as_os_str() == "-" => {
+            return Err(Failure::usage(format!(
+                "{}: stdout carries the protocol with --stdio; write the name of a file instead of \"-\"",
+                audit::SETTING
+            )));
+        }
+        Some((path, arguments)) => Some(Audit::open(path, arguments)?),
+        None => None,
+    };
+    let metrics = config.metrics().map(|_| Metrics::new());
+    let is_needed = audit.is_some() || metrics.is_some();
+    Ok(is_needed.then(|| Arc::new(Observer::new(metrics, audit))))
+}
+
+/// Adds the receiver of records to a gateway.
+fn observed(builder: GatewayBuilder, observer: Option<&Arc<Observer>>) -> GatewayBuilder {
+    let Some(observer) = observer.cloned() else {
+        return builder;
+    };
+    let uses_arguments = (observer.audit.as_ref()).is_some_and(Audit::uses_arguments);
+    let builder = builder.on_request(move |request| observer.record(request));
+    match uses_arguments {
+        true => builder.record_arguments(),
+        false => builder,
+    }
 }
 
 /// Checks a configuration file, and starts nothing.
@@ -69,6 +140,14 @@ pub(super) fn check(file: &Path, is_stdio: bool, options: &Options) -> Result<Co
         };
         let checked = settings(&config, config.cluster().as_ref()).check(address);
         checked.map_err(|failure| within(file, failure))?;
+    }
+    if let Some(address) = config.metrics()
+        && address.to_socket_addrs().is_err()
+    {
+        let text = format!(
+            "/gateway/metrics: {address:?}: expected an address with a port, such as 127.0.0.1:9464"
+        );
+        return Err(within(file, Failure::usage(text)));
     }
     for warning in config.warnings().iter().chain(&config.missing_programs()) {
         say(&format!("warning: {warning}"));
@@ -104,6 +183,7 @@ fn settings<'a>(config: &'a GatewayConfig, cluster: Option<&'a Cluster>) -> Http
         scopes_supported: config.scopes_supported(),
         token_variable: TOKEN,
         own_address: cluster.map(Cluster::address),
+        observer: None,
     }
 }
 
@@ -217,13 +297,14 @@ fn report(gateway: &Gateway) {
 }
 
 /// Reports the state of the servers after the first attempt to connect to each server. Then reads the configuration file again
-/// after each SIGHUP. If the file has an error, the gateway keeps its configuration. Returns only if SIGHUP cannot be handled.
+/// after each SIGHUP, and opens the audit log again. If the file has an error, the gateway keeps its configuration. Returns only if SIGHUP cannot be handled.
 #[cfg(unix)]
 async fn report_and_reload(
     file: &Path,
     mut config: GatewayConfig,
     gateway: &Gateway,
     options: &Options,
+    audit: Option<&Audit>,
 ) -> Failure {
     use tokio::signal::unix::{SignalKind, signal};
     let mut hangup = match signal(SignalKind::hangup()) {
@@ -246,6 +327,9 @@ async fn report_and_reload(
             return std::future::pending().await;
         }
         last_line = None;
+        if let Some(audit) = audit {
+            audit.reopen();
+        }
         let changed = match read_again(file, options).await {
             Ok(changed) => changed,
             Err(error) => {
@@ -268,7 +352,13 @@ async fn report_and_reload(
 }
 
 #[cfg(not(unix))]
-async fn report_and_reload(_: &Path, _: GatewayConfig, gateway: &Gateway, _: &Options) -> Failure {
+async fn report_and_reload(
+    _: &Path,
+    _: GatewayConfig,
+    gateway: &Gateway,
+    _: &Options,
+    _: Option<&Audit>,
+) -> Failure {
     gateway.settled().await;
     report(gateway);
     std::future::pending().await

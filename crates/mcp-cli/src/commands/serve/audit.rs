@@ -1,0 +1,319 @@
+//! The audit log of `mcp serve`: one line of JSON for each request.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use data_encoding::HEXLOWER;
+use mcp_gateway::{AuditArguments, ServedRequest};
+use mcp_host::{AuditLog, open_private_file};
+use mcp_protocol::lock;
+use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
+use tokio::sync::oneshot;
+
+use crate::failure::Failure;
+
+/// The name of the setting for errors and log messages.
+pub(super) const SETTING: &str = "/gateway/audit";
+/// Maximum number and total size of the lines that wait for the file. If the file is slower, further lines are lost.
+const MAX_LINES: usize = 4_096;
+const MAX_WAITING_BYTES: u64 = 16 << 20;
+/// Maximum number of characters of a text in redacted arguments, and maximum size of arguments that are redacted, in bytes.
+const MAX_TEXT: usize = 200;
+const MAX_ARGUMENTS: usize = 16 << 10;
+
+/// The audit log. Lines are written by a thread, so that a slow file delays no request.
+pub(super) struct Audit {
+    log: AuditLog,
+    arguments: Option<AuditArguments>,
+    queue: Arc<Queue>,
+    /// Completes when the thread has written all lines.
+    ended: Mutex<Option<oneshot::Receiver<()>>>,
+}
+
+/// What the writers of lines share with the thread.
+#[derive(Default)]
+struct Queue {
+    /// The lines for the thread; `None` after the end.
+    lines: Mutex<Option<SyncSender<Vec<u8>>>>,
+    waiting_bytes: AtomicU64,
+    lost: AtomicU64,
+    is_reopened: AtomicBool,
+}
+
+impl Audit {
+    /// Opens the log, or uses stdout for `-`.
+    pub(super) fn open(path: &Path, arguments: Option<AuditArguments>) -> Result<Self, Failure> {
+        let failed =
+            |error: io::Error| Failure::usage(format!("{SETTING}: {}: {error}", path.display()));
+        let target = match path.as_os_str() == "-" {
+            true => Target::Stdout,
+            false => {
+                let file = append(path).map_err(failed)?;
+                Target::File(path.to_owned(), Some(file))
+            }
+        };
+        let (sender, lines) = sync_channel(MAX_LINES);
+        let queue = Arc::new(Queue::default());
+        *lock(&queue.lines) = Some(sender);
+        let (done, ended) = oneshot::channel();
+        let mut writer = LineWriter {
+            target,
+            queue: Arc::clone(&queue),
+            is_failing: false,
+            is_cut: false,
+        };
+        let thread = thread::Builder::new().name("audit".to_owned());
+        thread
+            .spawn(move || {
+                writer.run(&lines);
+                let _ = done.send(());
+            })
+            .map_err(failed)?;
+        Ok(Self {
+            log: AuditLog::new(Waiting(Arc::clone(&queue))),
+            arguments,
+            queue,
+            ended: Mutex::new(Some(ended)),
+        })
+    }
+
+    /// Whether lines have the arguments of calls in some form.
+    pub(super) fn uses_arguments(&self) -> bool {
+        self.arguments.is_some()
+    }
+
+    /// Returns the number of lines that could not be written.
+    pub(super) fn lost(&self) -> u64 {
+        self.queue.lost.load(Ordering::Relaxed)
+    }
+
+    /// Opens the file again before the next line, because another program has moved it.
+    pub(super) fn reopen(&self) {
+        self.queue.is_reopened.store(true, Ordering::Release);
+        // An empty line wakes the thread.
+        self.queue.add(Vec::new());
+    }
+
+    /// Writes all lines that wait. Later lines are lost.
+    pub(super) async fn close(&self) {
+        lock(&self.queue.lines).take();
+        let ended = lock(&self.ended).take();
+        if let Some(ended) = ended {
+            let _ = ended.await;
+        }
+    }
+
+    /// Adds the line of a request, with the status of the HTTP response.
+    pub(super) fn add(&self, mount: &str, mut members: Map<String, Value>, status: Option<u16>) {
+        if let Some(status) = status {
+            members.insert("http".to_owned(), status.into());
+        }
+        // The queue counts lines that are lost.
+        let _ = self.log.write("request", mount, Value::Object(members));
+    }
+
+    /// Returns the members of the line for a request.
+    pub(super) fn members(&self, request: &ServedRequest<'_>) -> Map<String, Value> {
+        let context = request.context;
+        let client = context.session().client();
+        let network = context.exchange().link().origin().network();
+        let mut members = Map::new();
+        let mut add = |name: &str, value: Value| {
+            if !value.is_null() {
+                members.insert(name.to_owned(), value);
+            }
+        };
+        add("method", request.method.into());
+        add("name", request.name.as_deref().map(without_query).into());
+        add(
+            "principal",
+            context
+                .principal()
+                .map(|principal| principal.as_str())
+                .into(),
+        );
+        add(
+            "remote",
+            network.and_then(|network| Some(network.client?.0)).into(),
+        );
+        add(
+            "client",
+            client.map_or(
+                Value::Null,
+                |client| json!({ "name": client.name, "version": client.version }),
+            ),
+        );
+        add("revision", context.session().revision().as_str().into());
+        add("outcome", request.outcome.to_string().into());
+        add("rpc", request.error_code.into());
+        add("rule", request.rule.into());
+        add(
+            "ms",
+            json!((request.elapsed.as_secs_f64() * 1e4).round() / 10.0),
+        );
+        add("bytesIn", request.bytes_in.into());
+        add("bytesOut", request.bytes_out.into());
+        if let Some(list) = request.list {
+            add("offered", list.offered.into());
+            add("listed", list.listed.into());
+            add("unavailable", list.unavailable.into());
+        }
+        if let Some(arguments) = request.arguments {
+            match self.arguments {
+                Some(AuditArguments::Hash) => {
+                    let hash = HEXLOWER.encode(&Sha256::digest(arguments));
+                    add("argumentsSha256", hash.into());
+                }
+                Some(_) => add("arguments", self.redacted(arguments)),
+                None => {}
+            }
+        }
+        members
+    }
+
+    fn redacted(&self, arguments: &str) -> Value {
+        if arguments.len() > MAX_ARGUMENTS {
+            return format!("[{} bytes]", arguments.len()).into();
+        }
+        match mcp_jsonrpc::decode::<Value>(arguments) {
+            Ok(arguments) => cut(self.log.redacted(&arguments)),
+            Err(_) => Value::Null,
+        }
+    }
+}
+
+/// Cuts long texts.
+fn cut(value: Value) -> Value {
+    match value {
+        Value::String(text) if text.chars().nth(MAX_TEXT).is_some() => {
+            let start: String = text.chars().take(MAX_TEXT).collect();
+            format!("{start}…").into()
+        }
+        Value::Array(items) => items.into_iter().map(cut).collect(),
+        Value::Object(members) => {
+            let members = members.into_iter().map(|(name, value)| (name, cut(value)));
+            Value::Object(members.collect())
+        }
+        other => other,
+    }
+}
+
+/// Returns a name, or a URI without its query and fragment, which can be secret.
+fn without_query(name: &str) -> &str {
+    match name.contains("://") {
+        true => name.split(['?', '#']).next().unwrap_or_default(),
+        false => name,
+    }
+}
+
+impl Queue {
+    /// Adds a line. If it does not fit, it is lost.
+    fn add(&self, line: Vec<u8>) {
+        let size = line.len() as u64;
+        let before = self.waiting_bytes.fetch_add(size, Ordering::Relaxed);
+        let fits = before + size <= MAX_WAITING_BYTES;
+        let sent = match &*lock(&self.lines) {
+            Some(lines) if fits => lines.try_send(line).map_err(|error| match error {
+                TrySendError::Full(line) | TrySendError::Disconnected(line) => line,
+            }),
+            _ => Err(line),
+        };
+        if let Err(line) = sent {
+            self.waiting_bytes.fetch_sub(size, Ordering::Relaxed);
+            // An empty line only wakes the thread.
+            self.lost
+                .fetch_add(u64::from(!line.is_empty()), Ordering::Relaxed);
+        }
+    }
+}
+
+/// Puts lines into the queue.
+struct Waiting(Arc<Queue>);
+
+impl Write for Waiting {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.add(bytes.to_vec());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+enum Target {
+    Stdout,
+    /// The file is `None` after it could not be opened again.
+    File(PathBuf, Option<File>),
+}
+
+/// Writes the lines of the queue.
+struct LineWriter {
+    target: Target,
+    queue: Arc<Queue>,
+    is_failing: bool,
+    /// Whether the last line was written in part.
+    is_cut: bool,
+}
+
+impl LineWriter {
+    fn run(&mut self, lines: &Receiver<Vec<u8>>) {
+        while let Ok(line) = lines.recv() {
+            if self.queue.is_reopened.swap(false, Ordering::AcqRel)
+                && let Target::File(_, file) = &mut self.target
+            {
+                *file = None;
+            }
+            self.queue
+                .waiting_bytes
+                .fetch_sub(line.len() as u64, Ordering::Relaxed);
+            let written = self.write(&line);
+            match (&written, self.is_failing) {
+                (Err(error), false) => {
+                    tracing::error!(%error, "the audit log cannot be written; requests are still served, and their lines are lost");
+                }
+                (Ok(()), true) if !line.is_empty() => {
+                    let lost = self.queue.lost.load(Ordering::Relaxed);
+                    tracing::warn!(lost, "the audit log can be written again");
+                }
+                _ => {}
+            }
+            if !line.is_empty() || written.is_err() {
+                self.is_failing = written.is_err();
+            }
+            if written.is_err() && !line.is_empty() {
+                self.queue.lost.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn write(&mut self, line: &[u8]) -> io::Result<()> {
+        let writer: &mut dyn Write = match &mut self.target {
+            Target::Stdout => &mut io::stdout(),
+            Target::File(_, Some(file)) => file,
+            Target::File(path, file) => file.insert(append(path)?),
+        };
+        if line.is_empty() {
+            return Ok(());
+        }
+        // The rest of a line that was cut must not join this line.
+        let end: &[u8] = if self.is_cut { b"\n" } else { b"" };
+        self.is_cut = true;
+        writer.write_all(end)?;
+        writer.write_all(line)?;
+        writer.flush()?;
+        self.is_cut = false;
+        Ok(())
+    }
+}
+
+fn append(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    open_private_file(options.append(true).create(true), path)
+}

@@ -1,0 +1,168 @@
+//! The address for operators: `/metrics` and `/status`.
+
+use std::convert::Infallible;
+use std::future::{Ready, ready};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST};
+use http::uri::Authority;
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use mcp_gateway::{Gateway, MountStatus};
+use mcp_transport_http::{Endpoint, ServerOptions, serve_layered};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tower_service::Service;
+
+use super::observer::Observer;
+use crate::failure::Failure;
+use crate::hidden::hide;
+
+const METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Serves metrics and the status of a gateway.
+#[derive(Clone)]
+struct Diagnostics {
+    gateway: Gateway,
+    observer: Arc<Observer>,
+    started: Instant,
+    /// Whether only this machine can reach the address. A web page must then not reach it under another name.
+    is_local: bool,
+}
+
+/// Serves the address until the future is dropped.
+pub(super) async fn serve(
+    listener: TcpListener,
+    gateway: Gateway,
+    observer: Arc<Observer>,
+) -> Result<(), Failure> {
+    let failed =
+        |error: &dyn std::fmt::Display| Failure::usage(format!("/gateway/metrics: {error}"));
+    let address: SocketAddr = listener.local_addr().map_err(|error| failed(&error))?;
+    let diagnostics = Diagnostics {
+        gateway: gateway.clone(),
+        observer,
+        started: Instant::now(),
+        is_local: address.ip().is_loopback(),
+    };
+    // The listener serves only the layer. The endpoint behind it receives no request.
+    let endpoint = Endpoint::with_options(gateway, ServerOptions::new());
+    let endpoint = endpoint.map_err(|error| failed(&error))?;
+    let served = serve_layered(listener, endpoint, |_| diagnostics, std::future::pending());
+    served.await.map_err(|error| failed(&error))
+}
+
+impl Diagnostics {
+    fn respond<B>(&self, request: &Request<B>) -> Response<String> {
+        let (method, path) = (request.method(), request.uri().path());
+        if self.is_local && !has_local_host(request) {
+            let text = "the Host header must be an address of this machine or localhost\n";
+            return plain(StatusCode::FORBIDDEN, text.to_owned());
+        }
+        let (content_type, text) = match path {
+            "/metrics" => (METRICS_TYPE, self.metrics()),
+            "/status" => ("application/json", Some(self.status().to_string() + "\n")),
+            _ => {
+                let text = "this address has /metrics and /status\n";
+                return plain(StatusCode::NOT_FOUND, text.to_owned());
+            }
+        };
+        if ![Method::GET, Method::HEAD].contains(method) {
+            let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, String::new());
+            let allowed = HeaderValue::from_static("GET, HEAD");
+            response.headers_mut().insert(ALLOW, allowed);
+            return response;
+        }
+        let Some(text) = text else {
+            return plain(StatusCode::INTERNAL_SERVER_ERROR, String::new());
+        };
+        let mut response = plain(StatusCode::OK, text);
+        let content_type = HeaderValue::from_static(content_type);
+        response.headers_mut().insert(CONTENT_TYPE, content_type);
+        response
+    }
+
+    fn metrics(&self) -> Option<String> {
+        let lost = self.observer.audit.as_ref().map_or(0, |audit| audit.lost());
+        let metrics = self.observer.metrics.as_ref()?;
+        let text = metrics.text(&self.gateway, lost);
+        text.inspect_err(|error| tracing::error!(%error, "the metrics cannot be written"))
+            .ok()
+    }
+
+    fn status(&self) -> Value {
+        let servers: Vec<Value> = self.gateway.mounts().iter().map(server).collect();
+        json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "uptimeSeconds": self.started.elapsed().as_secs(),
+            "isReady": self.gateway.is_ready(),
+            "sessions": self.gateway.sessions(),
+            "servers": servers,
+        })
+    }
+}
+
+/// Returns the state of a server. Errors can contain texts from the server.
+fn server(mount: &MountStatus) -> Value {
+    let state = match (mount.is_connected, &mount.error) {
+        (true, _) => "connected",
+        (false, Some(_)) => "failed",
+        (false, None) if mount.revision.is_some() => "disconnected",
+        (false, None) => "connecting",
+    };
+    let error = mount.replacement_error.as_ref().or(mount.error.as_ref());
+    json!({
+        "name": mount.name,
+        "state": state,
+        "error": error.map(hide),
+        "isRequired": mount.is_required,
+        "revision": mount.revision.map(|revision| revision.as_str()),
+        "tools": mount.tools,
+        "prompts": mount.prompts,
+        "resources": mount.resources,
+        "connections": mount.connections,
+        "parkedCalls": mount.parked_calls,
+    })
+}
+
+/// Returns whether the `Host` header is a loopback address or `localhost`.
+fn has_local_host<B>(request: &Request<B>) -> bool {
+    let mut hosts = request.headers().get_all(HOST).iter();
+    let authority = match (hosts.next(), hosts.next()) {
+        (Some(host), None) => host.to_str().ok().and_then(|host| host.parse().ok()),
+        // HTTP/2 has the name in the URI.
+        (None, None) => request.uri().authority().cloned(),
+        _ => None,
+    };
+    authority.is_some_and(|authority: Authority| {
+        let host = authority.host().trim_matches(['[', ']']);
+        let is_loopback = |address: IpAddr| address.is_loopback();
+        host.eq_ignore_ascii_case("localhost") || host.parse().is_ok_and(is_loopback)
+    })
+}
+
+fn plain(status: StatusCode, text: String) -> Response<String> {
+    let mut response = Response::new(text);
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    let content_type = HeaderValue::from_static("text/plain; charset=utf-8");
+    headers.insert(CONTENT_TYPE, content_type);
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+impl<B> Service<Request<B>> for Diagnostics {
+    type Response = Response<String>;
+    type Error = Infallible;
+    type Future = Ready<Result<Response<String>, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        ready(Ok(self.respond(&request)))
+    }
+}

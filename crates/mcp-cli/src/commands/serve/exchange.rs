@@ -1,0 +1,110 @@
+//! Joins the record of a request with the HTTP response that carries it.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+
+use http::{Request, Response};
+use mcp_protocol::lock;
+use mcp_transport_http::PeerAddr;
+use serde_json::{Map, Value};
+use tower_service::Service;
+
+use super::observer::Observer;
+
+/// A record whose HTTP status is not known yet: the name of the mount, and the members of its line.
+pub(super) type AuditRecord = (String, Map<String, Value>);
+
+/// One HTTP request. The head of a response can precede or follow the end of the request that it carries.
+pub(super) struct Exchange {
+    observer: Arc<Observer>,
+    progress: Mutex<Progress>,
+}
+
+#[derive(Default)]
+struct Progress {
+    status: Option<u16>,
+    lines: Vec<AuditRecord>,
+}
+
+impl Exchange {
+    /// Adds a record, which is written when the status is known.
+    pub(super) fn add(&self, line: AuditRecord) {
+        let status = {
+            let mut progress = lock(&self.progress);
+            if progress.status.is_none() {
+                progress.lines.push(line);
+                return;
+            }
+            progress.status
+        };
+        self.observer.write(line, status);
+    }
+
+    /// Sets the status of the response. A response with an error and without a record is a request that was refused before it
+    /// reached the gateway.
+    fn respond(&self, status: u16, remote: Option<String>) {
+        let lines = {
+            let mut progress = lock(&self.progress);
+            progress.status = Some(status);
+            std::mem::take(&mut progress.lines)
+        };
+        if lines.is_empty() && status >= 400 {
+            self.observer.refused(status, remote);
+        }
+        for line in lines {
+            self.observer.write(line, Some(status));
+        }
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        // The client has disconnected before the response.
+        for line in std::mem::take(&mut lock(&self.progress).lines) {
+            self.observer.write(line, None);
+        }
+    }
+}
+
+/// Adds an [`Exchange`] to the extensions of each request.
+#[derive(Clone)]
+pub(in crate::commands) struct Observed<S> {
+    pub(in crate::commands) inner: S,
+    pub(in crate::commands) observer: Option<Arc<Observer>>,
+}
+
+impl<S, A, B> Service<Request<A>> for Observed<S>
+where
+    S: Service<Request<A>, Response = Response<B>>,
+    S::Future: Send + 'static,
+    S::Error: Send + 'static,
+    B: Send + 'static,
+{
+    type Response = Response<B>;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<B>, S::Error>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request<A>) -> Self::Future {
+        let Some(observer) = &self.observer else {
+            return Box::pin(self.inner.call(request));
+        };
+        let exchange = Arc::new(Exchange {
+            observer: Arc::clone(observer),
+            progress: Mutex::default(),
+        });
+        let peer = request.extensions().get::<PeerAddr>();
+        let remote = peer.map(|peer| peer.0.ip().to_string());
+        request.extensions_mut().insert(Arc::clone(&exchange));
+        let response = self.inner.call(request);
+        Box::pin(async move {
+            let response = response.await?;
+            exchange.respond(response.status().as_u16(), remote);
+            Ok(response)
+        })
+    }
+}
