@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_client::{Client, Revision};
+use mcp_client::{Client, Error, Revision};
 use mcp_protocol::http_headers::HeaderParams;
 use mcp_protocol::{ServerFacts, lock};
 use mcp_types::v2026_07_28::TASKS_EXTENSION;
@@ -22,8 +22,9 @@ pub(crate) struct SharedConnection {
     known: Mutex<Arc<KnownServer>>,
     /// Number of changes of the known properties.
     edition: AtomicU64,
-    /// Whether the last attempt to connect failed.
+    /// Whether the last attempt to connect failed, and its error.
     pub(crate) is_failing: AtomicBool,
+    last_error: Mutex<Option<String>>,
 }
 
 /// Maximum time that a request waits for the next attempt to connect. If the backoff is longer, the request fails at once.
@@ -108,7 +109,19 @@ impl SharedConnection {
             known: Mutex::new(Arc::new(known)),
             edition: AtomicU64::new(0),
             is_failing: AtomicBool::new(false),
+            last_error: Mutex::default(),
         }
+    }
+
+    /// Records the result of an attempt to connect. Returns whether the attempt before it succeeded.
+    pub(crate) fn attempted(&self, error: Option<&Error>) -> bool {
+        *lock(&self.last_error) = error.map(ToString::to_string);
+        !self.is_failing.swap(error.is_some(), Ordering::AcqRel)
+    }
+
+    /// Returns the error of the last attempt to connect, if it failed.
+    pub(crate) fn last_error(&self) -> Option<String> {
+        lock(&self.last_error).clone()
     }
 
     pub(crate) fn known(&self) -> Arc<KnownServer> {

@@ -14,13 +14,25 @@ use crate::parked::Cluster;
 
 /// Creates the error for an upstream server that cannot be used.
 pub(crate) fn unavailable(server: &str, text: String) -> ErrorObject {
-    ErrorObject::internal(text).with_data(serde_json::json!({ "upstream": server }))
+    ErrorObject::internal(text).with_data(serde_json::json!({ UPSTREAM: server }))
 }
 
-/// Returns whether [`unavailable`] has created the error.
+/// Member of an error's data that names the server which cannot be used.
+const UPSTREAM: &str = "upstream";
+
+/// Returns whether [`unavailable`] has created the error. [`of_server`] makes sure that a server cannot imitate it.
 pub(crate) fn is_unavailable(error: &ErrorObject) -> bool {
     error.code == ErrorCode::INTERNAL_ERROR
-        && (error.data.as_ref()).is_some_and(|data| data.get("upstream").is_some())
+        && (error.data.as_ref()).is_some_and(|data| data.get(UPSTREAM).is_some())
+}
+
+/// Returns the error of a server without the member that only the gateway may write. Otherwise, a server could say that another
+/// server cannot be reached.
+pub(crate) fn of_server(mut error: ErrorObject) -> ErrorObject {
+    if let Some(serde_json::Value::Object(data)) = &mut error.data {
+        data.shift_remove(UPSTREAM);
+    }
+    error
 }
 
 /// Creates the transport of a connection for one user.

@@ -1,6 +1,7 @@
 //! `subscriptions/listen`.
 
 use mcp_server::Change;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
 use super::{Peer, named, text};
 use crate::prelude::*;
@@ -186,4 +187,33 @@ async fn a_bus_distributes_changes_and_every_process_delivers_them() {
     server.deliver(&Change::Tools);
     let heard = peer.wire.expect("notifications/tools/list_changed").await;
     assert_eq!(id_of(&heard), &id);
+}
+
+/// A host that closes many programs does not wait for the time limit of each.
+#[tokio::test(start_paused = true)]
+async fn a_subscription_does_not_delay_the_end_of_a_server_whose_input_has_ended() {
+    let (client, server) = tokio::io::duplex(64 << 10);
+    let (input, output) = tokio::io::split(server);
+    let serving = mcp_transport_stdio::serve_io(everything::server(), input, output);
+    let serving = tokio::spawn(serving);
+    let (read, mut write) = tokio::io::split(client);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let request = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen",
+        "params": { "notifications": { "toolsListChanged": true }, "_meta": meta },
+    });
+    let line = format!("{request}\n");
+    write.write_all(line.as_bytes()).await.unwrap();
+    let mut lines = BufReader::new(read).lines();
+    let acknowledged = lines.next_line().await.unwrap().unwrap();
+    assert!(acknowledged.contains(ACKNOWLEDGED), "{acknowledged}");
+    let start = tokio::time::Instant::now();
+    write.shutdown().await.unwrap();
+    serving.await.unwrap().unwrap();
+    let took = start.elapsed();
+    assert!(took < Duration::from_millis(100), "{took:?}");
 }

@@ -51,6 +51,7 @@ pub(super) async fn run(
         token_variable: TOKEN,
         own_address: None,
         observer: None,
+        announces_on_stderr: false,
     };
     if let Some(listener) = &listener {
         let address = listener.local_addr();

@@ -47,6 +47,8 @@ pub(super) struct HttpSettings<'a> {
     pub(super) own_address: Option<&'a Uri>,
     /// The receiver of records of requests.
     pub(super) observer: Option<Arc<Observer>>,
+    /// Whether the URL and a new token are printed to stderr instead of stdout.
+    pub(super) announces_on_stderr: bool,
 }
 
 /// Listens on an address. Errors name the address as `setting`.
@@ -81,6 +83,17 @@ impl HttpSettings<'_> {
             ));
         }
         Ok(())
+    }
+
+    /// Prints the URL or the token.
+    fn announce(&self, line: &str) -> Result<(), Failure> {
+        match self.announces_on_stderr {
+            true => {
+                output::say_whole(line);
+                Ok(())
+            }
+            false => output::print(line),
+        }
     }
 
     fn server_options(&self) -> ServerOptions {
@@ -212,7 +225,7 @@ pub(super) async fn serve(
         None if settings.public_url.is_none()
             && std::env::var_os(settings.token_variable).is_none() =>
         {
-            output::print(url)?;
+            settings.announce(url)?;
             let layered = |route| {
                 let inner = Observed {
                     inner: route,
@@ -235,9 +248,9 @@ pub(super) async fn serve(
             (settings.common(url, &token)?, is_new.then_some(token))
         }
     };
-    output::print(url)?;
+    settings.announce(url)?;
     if let Some(token) = new_token {
-        output::print(&format!("Authorization: Bearer {token}"))?;
+        settings.announce(&format!("Authorization: Bearer {token}"))?;
     }
     let layered = |route| {
         let inner = layer.layer(route);

@@ -17,7 +17,7 @@ use crate::failure::{Code, Failure};
 use crate::output;
 
 /// Maximum size of the status in bytes.
-const MAX_BYTES: usize = 4 << 20;
+const MAX_BYTES: usize = 1 << 20;
 
 /// Prints the state of the servers of a running gateway.
 pub(super) async fn run(address: &str, options: &Options) -> Result<Code, Failure> {
@@ -41,6 +41,9 @@ pub(super) async fn run(address: &str, options: &Options) -> Result<Code, Failur
     };
     let status: Value = mcp_jsonrpc::decode(&text)
         .map_err(|error| failed(&format_args!("the response is not a status: {error}")))?;
+    if !status["version"].is_string() || !status["servers"].is_array() {
+        return Err(failed(&"the response is not the status of a gateway"));
+    }
     if options.json {
         output::print(&status.to_string())?;
     } else {
@@ -92,12 +95,13 @@ fn lines(status: &Value) -> Vec<String> {
             .as_str()
             .map_or_else(|| value.to_string(), str::to_owned)
     };
-    let mut lines = vec![format!(
+    let first = format!(
         "version {}, up for {} s, {} sessions",
         text(&status["version"]),
         status["uptimeSeconds"],
         status["sessions"]
-    )];
+    );
+    let mut lines = vec![output::one_line(&first)];
     for server in status["servers"].as_array().into_iter().flatten() {
         let mut line = format!("{}: {}", text(&server["name"]), text(&server["state"]));
         if let Some(revision) = server["revision"].as_str() {

@@ -73,13 +73,14 @@ fn requests_are_counted_and_written_with_their_outcomes() {
     let shown = metrics(&operators);
     for expected in [
         r#"mcp_gateway_calls_total{server="one",tool="add",outcome="ok"} 1"#,
-        r#"mcp_gateway_calls_total{server="two",tool="_other",outcome="denied"} 1"#,
+        r#"mcp_gateway_calls_total{server="two",tool="add",outcome="denied"} 1"#,
         r#"mcp_gateway_rejected_total{reason="access"} 1"#,
         r#"mcp_gateway_upstream_up{server="one"} 1"#,
         r#"mcp_gateway_upstream_connections{server="two"} 1"#,
         "mcp_gateway_parked_calls 0",
         "mcp_gateway_sessions 0",
-        "mcp_gateway_audit_lost_lines 0",
+        "mcp_gateway_audit_lost_lines_total 0",
+        r#"mcp_gateway_upstream_replacement_failing{server="one"} 0"#,
         r#"mcp_server_operation_duration_seconds_count{mcp_method_name="tools/call",gen_ai_tool_name="add",error_type="",server="one"} 1"#,
         "mcp_gateway_build_info{version=",
     ] {
@@ -181,7 +182,7 @@ fn a_full_disk_stops_no_request_and_is_counted() {
         assert!(add(&url, "one__add").contains("200 OK"));
     }
     gateway.logged("the audit log cannot be written");
-    while !metrics(&operators).contains("mcp_gateway_audit_lost_lines 3") {}
+    while !metrics(&operators).contains("mcp_gateway_audit_lost_lines_total 3") {}
 }
 
 #[test]
@@ -201,7 +202,7 @@ fn requests_without_a_token_are_counted_and_written() {
     let lines = lines(gateway, &audit);
     assert_eq!(
         (&lines[0]["http"], &lines[0]["outcome"]),
-        (&json!(401), &json!("denied"))
+        (&json!(401), &json!("refused"))
     );
     assert!(
         lines[0]["method"].is_null() && lines[1]["principal"].is_string(),
@@ -225,6 +226,154 @@ fn the_address_for_operators_is_not_for_web_pages_of_other_hosts() {
     let mut response = String::new();
     std::io::Read::read_to_string(&mut stream, &mut response).unwrap();
     assert!(response.starts_with("HTTP/1.1 403 "), "{response}");
+}
+
+/// A listed tool has its name in metrics and lines, although all its calls are refused or fail.
+#[test]
+fn calls_that_never_succeed_name_their_tool() {
+    let file = file("observed-limit");
+    let audit = file.with_file_name("audit.jsonl");
+    let _ = std::fs::remove_file(&audit);
+    let settings = json!({ "audit": audit, "limits": { "requestsPerMinute": 1 } });
+    let (gateway, url, operators) = start(&file, settings, &[]);
+    let wrong = post("", &url, &call("one__add", &json!({ "a": "two" })));
+    assert!(wrong.contains("200 OK"), "{wrong}");
+    add(&url, "one__add");
+    let shown = metrics(&operators);
+    for outcome in ["tool_error", "denied"] {
+        let expected = format!(r#"calls_total{{server="one",tool="add",outcome="{outcome}"}} 1"#);
+        assert!(shown.contains(&expected), "{shown}");
+    }
+    let limited = &lines(gateway, &audit)[1];
+    assert_eq!(limited["outcome"], "limited");
+    assert_eq!(
+        (&limited["server"], &limited["name"]),
+        (&json!("one"), &json!("add"))
+    );
+}
+
+/// A server's stderr can contain secrets, and the address for operators needs no token.
+#[test]
+fn the_status_says_why_a_server_failed_without_its_stderr() {
+    let file = file("status-stderr");
+    let script = "echo password=hunter2 >&2; exit 3";
+    let servers = json!({ "bad": { "command": "sh", "args": ["-c", script] } });
+    write(&file, &servers, json!({ "metrics": "127.0.0.1:0" }));
+    let mut gateway = Running::start(&file);
+    let line = gateway.logged("metrics: ");
+    let operators = line
+        .strip_prefix("metrics: ")
+        .unwrap()
+        .replace("/metrics", "/mcp");
+    gateway.logged("hunter2");
+    let status: Value = serde_json::from_str(body(&get(&operators, "/status"))).unwrap();
+    let error = status["servers"][0]["error"].as_str().unwrap();
+    assert!(
+        error.contains("exit status: 3") || error.contains("exit status 3"),
+        "{error}"
+    );
+    assert!(
+        !error.contains("hunter2") && error.contains("the log has its stderr"),
+        "{error}"
+    );
+}
+
+#[test]
+fn settings_of_the_audit_log_are_checked_without_a_start() {
+    for (name, settings, expected) in [
+        ("folder", json!({ "audit": "/tmp" }), "expected a file"),
+        ("empty", json!({ "audit": "" }), "expected a file"),
+        (
+            "missing",
+            json!({ "audit": "/no/such/folder/a" }),
+            "there is no folder /no/such/folder",
+        ),
+        (
+            "arguments",
+            json!({ "auditArguments": "hash" }),
+            "there is no audit log",
+        ),
+    ] {
+        let file = file(&format!("audit-check-{name}"));
+        write(&file, &json!({}), settings);
+        let output = mcp(&["serve", file.to_str().unwrap(), "--check"]);
+        assert_eq!(output.status.code(), Some(1), "{name}");
+        let error = text(&output.stderr);
+        assert!(
+            error.contains(expected) && error.contains("/gateway/audit"),
+            "{error}"
+        );
+    }
+}
+
+/// The collector of the lines must not receive the token of all clients.
+#[test]
+fn the_token_is_not_written_to_an_audit_log_on_stdout() {
+    let file = file("audit-stdout");
+    let settings = json!({ "audit": "-", "publicUrl": "https://mcp.example.com/mcp" });
+    write(&file, &json!({ "one": { "command": calc() } }), settings);
+    let mut gateway = Running::start(&file);
+    gateway.logged("https://mcp.example.com/mcp");
+    gateway.logged("Authorization: Bearer ");
+    gateway.logged("one: connected");
+    gateway.signal("TERM");
+    assert!(gateway.child.wait().unwrap().success());
+    assert!(gateway.out.next().is_none());
+}
+
+#[test]
+fn a_pipe_is_no_audit_log_and_does_not_block_the_start() {
+    let file = file("audit-pipe");
+    let pipe = file.with_file_name("pipe");
+    let _ = std::fs::remove_file(&pipe);
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    write(&file, &json!({}), json!({ "audit": pipe }));
+    let output = mcp(&["serve", file.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        text(&output.stderr).contains("/gateway/audit"),
+        "{output:?}"
+    );
+}
+
+/// A process that was killed, or a disk that was full, can leave a part of a line.
+#[test]
+fn a_line_does_not_join_a_part_of_an_earlier_line() {
+    let file = file("audit-part");
+    let audit = file.with_file_name("audit.jsonl");
+    std::fs::write(&audit, "{\"time\":1,\"na").unwrap();
+    let (mut gateway, url, _) = start(&file, json!({ "audit": audit }), &[]);
+    add(&url, "one__add");
+    gateway.signal("TERM");
+    assert!(gateway.child.wait().unwrap().success());
+    let written = std::fs::read_to_string(&audit).unwrap();
+    let last = written.lines().nth(1).unwrap();
+    assert_eq!(
+        serde_json::from_str::<Value>(last).unwrap()["server"],
+        "one"
+    );
+    assert_eq!(written.lines().count(), 2);
+}
+
+/// A client that is over its limit must not fill the disk.
+#[test]
+fn lines_of_requests_over_a_limit_are_limited() {
+    let file = file("audit-limit");
+    let audit = file.with_file_name("audit.jsonl");
+    let _ = std::fs::remove_file(&audit);
+    let settings = json!({ "audit": audit, "limits": { "requestsPerMinute": 1 } });
+    let (gateway, url, operators) = start(&file, settings, &[]);
+    for _ in 0..300 {
+        add(&url, "one__add");
+    }
+    let shown = metrics(&operators);
+    assert!(
+        shown.contains(r#"mcp_gateway_rejected_total{reason="rate"} 299"#),
+        "{shown}"
+    );
+    let lines = lines(gateway, &audit);
+    assert!(lines.len() < 250, "{}", lines.len());
 }
 
 #[test]

@@ -359,6 +359,15 @@ impl Catalog {
         names.any(|name| matches(name))
     }
 
+    /// Returns whether the server has listed this tool or prompt.
+    pub(crate) fn lists_item(&self, is_prompt: bool, name: &str) -> bool {
+        let items = lock(&self.items);
+        match is_prompt {
+            true => items.listed_prompts.contains(name),
+            false => items.listed_tools.contains(name),
+        }
+    }
+
     /// Returns the numbers of tools, prompts and resources that the server has listed for the gateway.
     pub(crate) fn counts(&self) -> (usize, usize, usize) {
         let items = lock(&self.items);

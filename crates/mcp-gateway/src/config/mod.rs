@@ -231,6 +231,11 @@ impl GatewayConfig {
                 .map_err(|error| invalid(format!("/gateway/servers/{name}: {error}")))?;
         }
         crate::gateway::check_count(self.servers.len())?;
+        if self.section.audit.is_none() && self.section.audit_arguments.is_some() {
+            return Err(invalid(
+                "/gateway/auditArguments: there is no audit log; add \"audit\" or remove \"auditArguments\"",
+            ));
+        }
         if let Some(auth) = &mut self.section.auth {
             let resolved = auth.resolve(variables, self.section.public_url.as_deref());
             resolved.map_err(|error| invalid(format!("/gateway/auth{error}")))?;

@@ -18,6 +18,7 @@ use crate::parked::{CONTINUATION, ParkableCall};
 use crate::results;
 use crate::shared::header_params;
 use crate::text::{ObjectText, RawResult, may_have, member, with_elicitation_id};
+use crate::upstream::of_server;
 
 use super::Core;
 use super::params::{ParamsChange, REQUEST_META, SessionClient};
@@ -50,7 +51,7 @@ impl Core {
 
     /// Forwards a request of a session-based client to a session-based server.
     async fn in_session(
-        &self,
+        self: &Arc<Self>,
         method: &MethodName,
         params: Option<&str>,
         context: &RequestContext,
@@ -199,7 +200,8 @@ impl Core {
             drop((running, lease));
             let server = &*core.upstream.name;
             let answer = answer.map_err(|error| core.no_response(&error))?;
-            let result = answer.map_err(|error| downgrade::handler_error(error, rules))?;
+            let failed = |error| downgrade::handler_error(of_server(error), rules);
+            let result = answer.map_err(failed)?;
             let result = core.repairs.repaired(&name, result, server);
             Ok(results::for_stateless(&name, result))
         });
@@ -263,7 +265,8 @@ impl Core {
                 Some(running) => running.response(sent).await,
                 None => sent.await,
             };
-            let result = answer.map_err(|error| self.no_response(&error))??;
+            let answer = answer.map_err(|error| self.no_response(&error))?;
+            let result = answer.map_err(of_server)?;
             let result = self.repairs.repaired(method, result, server);
             Ok(match self.upstream.has_accounts() {
                 true => results::private(result),

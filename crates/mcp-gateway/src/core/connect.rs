@@ -86,7 +86,7 @@ impl Core {
                     // A server that ends at once is not started again without a wait.
                     not_before: Some(Instant::now() + INITIAL_BACKOFF),
                 };
-                self.shared.is_failing.store(false, Ordering::Release);
+                self.shared.attempted(None);
                 let catalog = self.catalog.as_deref();
                 if !self.shared.is_released() {
                     tracing::info!(server, "the server is connected again");
@@ -100,7 +100,7 @@ impl Core {
             Err(error) => {
                 let wait = INITIAL_BACKOFF.saturating_mul(1 << failures.in_row.min(16));
                 failures.in_row += 1;
-                self.shared.is_failing.store(true, Ordering::Release);
+                self.shared.attempted(Some(&error));
                 failures.not_before = Some(Instant::now() + wait.min(MAX_BACKOFF));
                 if failures.in_row == 1 && self.is_wanted() {
                     self.reconnect_after(std::future::ready(()));
@@ -153,7 +153,7 @@ impl Core {
     /// Returns whether the connection must be opened again even if there is no request. This is the case if clients wait for
     /// changes, or if a gateway with several servers reports this server as not connected. Such a server may receive no requests
     /// until it is ready, so it might never be connected again.
-    fn is_wanted(&self) -> bool {
+    pub(super) fn is_wanted(&self) -> bool {
         let is_reported = self.catalog.is_some() && self.shared.is_failing.load(Ordering::Acquire);
         !*self.closing.borrow() && (is_reported || self.changes.has_subscriptions())
     }
@@ -172,7 +172,10 @@ impl Core {
         });
     }
 
-    fn reconnect_after(self: &Arc<Self>, ended: impl Future<Output = ()> + Send + 'static) {
+    pub(super) fn reconnect_after(
+        self: &Arc<Self>,
+        ended: impl Future<Output = ()> + Send + 'static,
+    ) {
         let core = Arc::downgrade(self);
         tokio::spawn(async move {
             ended.await;

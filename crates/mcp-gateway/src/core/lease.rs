@@ -1,7 +1,6 @@
 //! Chooses the connection for a request.
 
 use std::future::{IntoFuture as _, pending};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -136,7 +135,7 @@ impl Core {
     /// # Errors
     /// The server cannot be reached, or there are too many connections.
     pub(crate) async fn session_connection(
-        &self,
+        self: &Arc<Self>,
         context: &RequestContext,
     ) -> Result<InUse, ErrorObject> {
         let own = self.connection_of(context.session());
@@ -170,7 +169,7 @@ impl Core {
     /// Opens a connection for a session. `subscribed` lists the resources to which the session had subscribed on its previous
     /// connection.
     async fn open_for_session(
-        &self,
+        self: &Arc<Self>,
         context: &RequestContext,
         subscribed: &[String],
     ) -> Result<InUse, ErrorObject> {
@@ -385,7 +384,7 @@ impl Core {
     }
 
     async fn open(
-        &self,
+        self: &Arc<Self>,
         connecting: Connecting<'_>,
         identity: Option<Identity>,
         newest: Revision,
@@ -406,7 +405,11 @@ impl Core {
         let opened = opened.await;
         match upstream.has_accounts() {
             true => self.record_opened(connecting.client, opened.is_err()),
-            false => (self.shared.is_failing).store(opened.is_err(), Ordering::Release),
+            // The server may receive no further requests, so another attempt must follow.
+            false if self.shared.attempted(opened.as_ref().err()) && self.is_wanted() => {
+                self.reconnect_after(std::future::ready(()));
+            }
+            false => {}
         }
         opened.map_err(|error| self.not_opened(connecting.client, error))
     }

@@ -38,7 +38,8 @@ impl State {
             method::SUBSCRIPTIONS_LISTEN => return self.subscribe(text, context),
             _ => {}
         }
-        let guard = self.count(1, &context)?;
+        let counted = self.count(1, &context);
+        let guard = counted.inspect_err(|_| self.note_refused(name, text, &context))?;
         let reply = match self.forward(name, params, &context) {
             // The name or URI may belong to a server whose first connection is being opened.
             Err(error) if error.code != ErrorCode::INVALID_REQUEST && !self.is_settled() => {
@@ -69,6 +70,26 @@ impl State {
             context.note_refusal(RequestOutcome::Limited, None);
             self.denials.limit(error, context);
         })
+    }
+
+    /// Notes the item of a request that a limit refuses.
+    fn note_refused(&self, name: &str, text: &str, context: &ClientRequest) {
+        let item = |member| text_member(text, member).ok();
+        let (mount, kind, name) = match name {
+            method::TOOLS_CALL => match item("name").and_then(|exposed| self.tool(&exposed)) {
+                Some((mount, name)) => (mount, ItemKind::Tool, name),
+                None => return,
+            },
+            method::RESOURCES_READ => match item("uri") {
+                Some(uri) => match self.mount_of_uri(&uri) {
+                    Some(mount) => (mount, ItemKind::Resource, uri.into_owned()),
+                    None => return,
+                },
+                None => return,
+            },
+            _ => return,
+        };
+        context.note_item(&mount, &mount.item(kind, &name));
     }
 
     fn is_settled(&self) -> bool {
@@ -155,11 +176,16 @@ impl State {
             }
             false => (exposed.into_owned(), Cow::Borrowed(text)),
         };
-        let (mount, tool) = self
-            .tool(&exposed)
-            .ok_or_else(|| unknown("tool", &exposed))?;
+        let Some((mount, tool)) = self.tool(&exposed) else {
+            if let Some(mount) = self.mount_of(&exposed) {
+                // The server does not list it, or the gateway hides it.
+                let (_, name) = exposed.split_once("__").unwrap_or_default();
+                context.note_item(&mount, &mount.item(ItemKind::Tool, name));
+            }
+            return Err(unknown("tool", &exposed));
+        };
         let item = mount.item(ItemKind::Tool, &tool);
-        context.note_item(&mount.name, &tool);
+        context.note_item(&mount, &item);
         let decision = self.decide(&mount, &item);
         self.check_allowed(&item, &decision, context, || unknown("tool", &exposed))?;
         let arguments = member(&text, "arguments");
@@ -213,7 +239,7 @@ impl State {
         let mount = self.mount_of(exposed).ok_or_else(missing)?;
         let name = mount.catalog.prompt(exposed).ok_or_else(missing)?;
         let item = mount.item(ItemKind::Prompt, &name);
-        context.note_item(&mount.name, &name);
+        context.note_item(&mount, &item);
         let decision = self.decide(&mount, &item);
         self.check_allowed(&item, &decision, context, missing)?;
         Ok((mount, name))
@@ -230,7 +256,7 @@ impl State {
         core::check_uri(uri)?;
         let mount = self.mount_of_uri(uri).ok_or_else(missing)?;
         let item = mount.item(ItemKind::Resource, uri);
-        context.note_item(&mount.name, uri);
+        context.note_item(&mount, &item);
         let decision = match is_template {
             true => self.decide_as(&mount, &item, UriSource::Template),
             false => self.decide(&mount, &item),

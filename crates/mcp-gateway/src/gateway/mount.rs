@@ -78,7 +78,7 @@ pub struct MountStatus {
     pub is_connected: bool,
     /// Whether [`Gateway::is_ready`](super::Gateway::is_ready) requires this server.
     pub is_required: bool,
-    /// The error of the last attempt to connect, if no attempt has succeeded so far.
+    /// The error of the last attempt to connect, if it failed. It can contain the last lines of the server's stderr.
     pub error: Option<String>,
     /// The error of the last attempt to connect to the server that will replace this server. Until an attempt succeeds, this
     /// server is used.
@@ -255,7 +255,7 @@ impl MountedServer {
             name: self.name.as_ref().to_owned(),
             is_connected,
             is_required: self.is_required(),
-            error: connected.error.clone(),
+            error: (connected.error.clone()).or_else(|| core?.shared.last_error()),
             replacement_error: None,
             revision: core.map(|core| core.shared.known().revision),
             connections,

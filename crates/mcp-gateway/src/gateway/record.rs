@@ -5,11 +5,13 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use mcp_jsonrpc::{ErrorObject, prefix, quote};
+use mcp_jsonrpc::{ErrorObject, prefix, quote, read_string};
 use mcp_protocol::{LogLimit, Outcome, Reply, RequestContext, lock};
 
 use super::access::{Item, ItemKind};
-use crate::text::member;
+use super::mount::MountedServer;
+use crate::parked::is_forwarded;
+use crate::text::{may_have, member};
 use crate::upstream::is_unavailable;
 
 /// Maximum size of a method name or an item name in a record, in bytes.
@@ -30,6 +32,8 @@ pub struct ServedRequest<'a> {
     /// The name of the tool or prompt at the server, or the URI of the resource, at most 1 KiB of it. `None` if no mount has the
     /// item.
     pub name: Option<String>,
+    /// Whether the server has listed the tool or prompt.
+    pub is_listed: bool,
     /// The JSON text of the arguments of a tool call or a prompt, with
     /// [`GatewayBuilder::record_arguments`](super::GatewayBuilder::record_arguments).
     pub arguments: Option<&'a str>,
@@ -57,6 +61,10 @@ pub enum RequestOutcome {
     Ok,
     /// With the result of a tool that failed (`isError`).
     ToolError,
+    /// With a result that asks the client for input. The client continues the call with another request.
+    InputRequired,
+    /// The request was passed to the process of the gateway that runs the call. That process reports it, too.
+    Forwarded,
     /// With a JSON-RPC error of the server or of the gateway.
     RpcError,
     /// With an error, because the server could not be reached or did not respond.
@@ -76,6 +84,8 @@ impl fmt::Display for RequestOutcome {
         f.write_str(match self {
             Self::Ok => "ok",
             Self::ToolError => "tool_error",
+            Self::InputRequired => "input_required",
+            Self::Forwarded => "forwarded",
             Self::RpcError => "rpc_error",
             Self::TransportError => "transport_error",
             Self::Cancelled => "cancelled",
@@ -120,6 +130,7 @@ pub(super) struct ClientRequest {
 struct Notes {
     mount: Option<Arc<str>>,
     name: Option<String>,
+    is_listed: bool,
     refusal: Option<RequestOutcome>,
     rule: Option<usize>,
     list: Option<ListCounts>,
@@ -146,10 +157,14 @@ impl ClientRequest {
     }
 
     /// Notes the item that the request is for.
-    pub(super) fn note_item(&self, mount: &Arc<str>, name: &str) {
+    pub(super) fn note_item(&self, mount: &MountedServer, item: &Item<'_>) {
         self.note(|notes| {
-            notes.mount = Some(Arc::clone(mount));
-            notes.name = Some(prefix(name, MAX_NAME).to_owned());
+            notes.mount = Some(Arc::clone(&mount.name));
+            notes.name = Some(prefix(item.name, MAX_NAME).to_owned());
+            notes.is_listed = match item.kind {
+                ItemKind::Resource => false,
+                kind => (mount.catalog).lists_item(kind == ItemKind::Prompt, item.name),
+            };
         });
     }
 
@@ -189,6 +204,7 @@ impl Recording {
             context: &self.request.context,
             mount: notes.mount,
             name: notes.name,
+            is_listed: notes.is_listed,
             arguments: self.arguments.as_deref(),
             outcome: match (outcome, notes.refusal) {
                 (None, _) => RequestOutcome::Cancelled,
@@ -200,7 +216,7 @@ impl Recording {
             rule: notes.rule,
             elapsed: self.started.elapsed(),
             bytes_in: self.bytes_in,
-            bytes_out: outcome.and_then(|outcome| outcome.as_ref().ok()?.text_len()),
+            bytes_out: outcome.and_then(|outcome| Some(outcome.as_ref().ok()?.as_text()?.len())),
         });
     }
 }
@@ -216,10 +232,21 @@ impl Drop for Recording {
 fn outcome_of(outcome: &Outcome) -> RequestOutcome {
     match outcome {
         Ok(result) if result.is_tool_error() => RequestOutcome::ToolError,
+        Ok(result) if result.as_text().is_some_and(requires_input) => RequestOutcome::InputRequired,
         Ok(_) => RequestOutcome::Ok,
         Err(error) if is_unavailable(error) => RequestOutcome::TransportError,
+        Err(error) if is_forwarded(error) => RequestOutcome::Forwarded,
         Err(_) => RequestOutcome::RpcError,
     }
+}
+
+fn requires_input(result: &str) -> bool {
+    // Searching text is faster than reading JSON.
+    may_have(result, "input_required")
+        && member(result, "resultType")
+            .and_then(read_string)
+            .as_deref()
+            == Some("input_required")
 }
 
 /// Serves a request, and reports it to the observer when it has ended.

@@ -121,10 +121,16 @@ pub(crate) fn forward(context: &RequestContext, address: &str) -> ErrorObject {
         );
         return unknown_state();
     }
-    ErrorObject::invalid_params(
-        "the process of the gateway that runs this call cannot be reached, so the call cannot be continued; send the original request again \
-         without requestState",
-    )
+    ErrorObject::invalid_params(FORWARDED)
+}
+
+/// The text of the error for a request that is forwarded. The client receives it only if the other process cannot be reached.
+const FORWARDED: &str = "the process of the gateway that runs this call cannot be reached, so the call cannot be continued; send the original \
+                         request again without requestState";
+
+/// Returns whether [`forward`] has created the error.
+pub(crate) fn is_forwarded(error: &ErrorObject) -> bool {
+    error.message == FORWARDED
 }
 
 impl ParkedBinding<'_> {

@@ -16,7 +16,7 @@ use tokio::task::AbortHandle;
 use tokio::time::sleep;
 
 pub use self::cluster::Cluster;
-pub(crate) use self::cluster::{ParkedAt, ParkedBinding, forward};
+pub(crate) use self::cluster::{ParkedAt, ParkedBinding, forward, is_forwarded};
 use crate::caller::{Caller, MAX_SERVER_REQUESTS, ServerRequest};
 use crate::text::{ObjectText, string, without};
 use crate::upstream::ParkingLimits;

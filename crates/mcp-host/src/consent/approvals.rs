@@ -187,12 +187,22 @@ fn invalid(path: &Path, detail: impl std::fmt::Display) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, message)
 }
 
-/// Opens a file. If the file does not exist, creates a file that only its owner can read.
+/// Opens a file. If the file does not exist, creates a file that only its owner can read. Does not wait for the other end of a pipe.
 #[doc(hidden)]
 pub fn open_private_file(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    options.open(path)
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        options,
+        rustix::fs::OFlags::NONBLOCK.bits().cast_signed(),
+    );
+    let file = options.open(path)?;
+    #[cfg(unix)]
+    if std::os::unix::fs::FileTypeExt::is_fifo(&file.metadata()?.file_type()) {
+        return Err(invalid(path, format_args!("it is a pipe; expected a file")));
+    }
+    Ok(file)
 }
 
 #[cfg(unix)]

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::approvals::open_private_file;
 use super::redact::SecretNames;
+use crate::text::is_hidden;
 
 /// Decisions and calls as lines of JSON. An action whose decision cannot be written is denied.
 ///
@@ -84,11 +85,27 @@ impl AuditLog {
         if let (Value::Object(line), Value::Object(details)) = (&mut line, details) {
             line.extend(details);
         }
-        let line = format!("{line}\n");
+        let line = visible(&line.to_string()) + "\n";
         let mut writer = lock(&self.writer);
         writer.write_all(line.as_bytes())?;
         writer.flush()
     }
+}
+
+/// Escapes the characters of JSON text that a reader of the log could not see, or that could end a line.
+fn visible(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    let mut units = [0; 2];
+    for character in json.chars() {
+        match is_hidden(character) {
+            // They occur only in texts, where JSON allows escapes.
+            true => text.extend(
+                (character.encode_utf16(&mut units).iter()).map(|unit| format!("\\u{unit:04x}")),
+            ),
+            false => text.push(character),
+        }
+    }
+    text
 }
 
 impl fmt::Debug for AuditLog {

@@ -14,8 +14,8 @@ const MAX_SCHEMAS: usize = 256;
 /// The keywords that refer to another schema.
 const REFERENCES: &[&str] = &["$ref", "$dynamicRef", "$recursiveRef"];
 
-/// Texts that mark secrets. A member is a secret if its name contains one of these texts, after `_` and `-` are removed from the
-/// name.
+/// Texts that mark secrets. A member is a secret if its name contains one of these texts, after all characters that are not
+/// letters or digits are removed from the name.
 const SECRET_NAMES: &[&str] = &[
     "password",
     "passwd",
@@ -28,7 +28,14 @@ const SECRET_NAMES: &[&str] = &[
     "authorization",
     "cookie",
     "credential",
+    "passcode",
+    "pwd",
+    "bearer",
+    "jwt",
 ];
+
+/// Names that mark secrets only as a whole, because they are parts of harmless words.
+const WHOLE_NAMES: &[&str] = &["pass", "pat", "pin", "key", "auth", "otp", "creds"];
 
 /// Texts in names of members that mark secrets, in addition to the default texts.
 #[derive(Debug, Default)]
@@ -42,8 +49,8 @@ impl SecretNames {
     pub(super) fn contains(&self, name: &str) -> bool {
         let name = normalized(name);
         let own = self.0.iter().map(String::as_str);
-        own.chain(SECRET_NAMES.iter().copied())
-            .any(|secret| name.contains(secret))
+        let mut parts = own.chain(SECRET_NAMES.iter().copied());
+        WHOLE_NAMES.contains(&&*name) || parts.any(|secret| name.contains(secret))
     }
 
     /// Replaces secrets in arguments. A value is a secret if its schema has `format: password`, `x-secret: true` or
@@ -60,7 +67,7 @@ impl SecretNames {
 
 fn normalized(name: &str) -> String {
     name.chars()
-        .filter(|c| !matches!(c, '_' | '-' | '.'))
+        .filter(|c| c.is_alphanumeric())
         .flat_map(char::to_lowercase)
         .collect()
 }

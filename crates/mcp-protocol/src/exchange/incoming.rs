@@ -113,6 +113,17 @@ impl Incoming {
         }
     }
 
+    /// Cancels the running requests that do not end by themselves, such as subscriptions.
+    pub fn cancel_endless(&self) {
+        let endless: Vec<Exchange> = lock(&self.running)
+            .extract_if(|_, exchange| exchange.is_endless())
+            .map(|(_, exchange)| exchange)
+            .collect();
+        for exchange in endless {
+            exchange.cancel();
+        }
+    }
+
     /// Cancels all running requests.
     pub fn cancel_all(&self) {
         let running = std::mem::take(&mut *lock(&self.running));

@@ -35,6 +35,7 @@ struct Inner {
     id: RequestId,
     link: Arc<dyn Link>,
     state: AtomicU8,
+    is_unlimited: AtomicBool,
     endless: AtomicBool,
     wakers: Mutex<Vec<Waker>>,
     progress: Mutex<f64>,
@@ -48,6 +49,7 @@ impl Exchange {
             id,
             link,
             state: AtomicU8::new(RUNNING),
+            is_unlimited: AtomicBool::new(false),
             endless: AtomicBool::new(false),
             wakers: Mutex::new(Vec::new()),
             progress: Mutex::new(f64::NEG_INFINITY),
@@ -80,12 +82,24 @@ impl Exchange {
         self.0.state.load(Ordering::Acquire) == CANCELLED
     }
 
-    /// Marks the exchange as a subscription, which has no deadline. The peer is notified when such an exchange ends.
+    /// Removes the deadline of the exchange, because its response can take any time.
+    pub fn set_unlimited(&self) {
+        self.0.is_unlimited.store(true, Ordering::Release);
+    }
+
+    /// Returns whether the exchange has no deadline.
+    pub fn is_unlimited(&self) -> bool {
+        self.0.is_unlimited.load(Ordering::Acquire)
+    }
+
+    /// Marks the exchange as a subscription, which has no deadline, and which ends with the input of its connection. The peer is
+    /// notified when such an exchange ends.
     pub fn set_endless(&self) {
+        self.set_unlimited();
         self.0.endless.store(true, Ordering::Release);
     }
 
-    /// Returns whether the exchange is a subscription, which has no deadline.
+    /// Returns whether the exchange is a subscription.
     pub fn is_endless(&self) -> bool {
         self.0.endless.load(Ordering::Acquire)
     }

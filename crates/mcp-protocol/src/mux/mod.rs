@@ -335,9 +335,10 @@ impl Mux {
     }
 
     /// Handles the end of the input: every call of this side fails with `reason` at once. Requests of
-    /// the peer continue and can still be answered.
+    /// the peer continue and can still be answered, except for subscriptions, which end only with the connection.
     pub fn end_of_input(&self, reason: &Closed) {
         self.outgoing.close(reason);
+        self.incoming.cancel_endless();
     }
 
     /// Fails a request of this side that could not be delivered. Returns `false` if no request with this id is waiting for a

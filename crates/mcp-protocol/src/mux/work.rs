@@ -142,10 +142,11 @@ impl Run {
         }
     }
 
-    /// Returns the deadline from [`Inbound::deadline`](crate::Inbound::deadline). Returns `None` for a subscription.
+    /// Returns the deadline from [`Inbound::deadline`](crate::Inbound::deadline). Returns `None` for a request without a deadline,
+    /// such as a subscription.
     pub fn deadline(&self) -> Option<Duration> {
         let deadline = self.guard.mux.inbound.deadline();
-        deadline.filter(|_| !self.guard.exchange.is_endless())
+        deadline.filter(|_| !self.guard.exchange.is_unlimited())
     }
 
     /// Ends the handler because its deadline has passed.

@@ -81,13 +81,13 @@ impl Payload {
         }
     }
 
-    /// Returns the size of the JSON text in bytes, without result metadata. Returns `None` if the payload is not text yet.
-    pub fn text_len(&self) -> Option<usize> {
+    /// Returns the JSON text, without result metadata. Returns `None` if the payload is not text yet.
+    pub fn as_text(&self) -> Option<&str> {
         match self {
-            Self::Empty => Some("{}".len()),
-            Self::Shared(text) => Some(text.as_str().len()),
-            Self::Boxed(value) => value.as_text().map(str::len),
-            Self::WithMeta(inner, _) => inner.text_len(),
+            Self::Empty => Some("{}"),
+            Self::Shared(text) => Some(text.as_str()),
+            Self::Boxed(value) => value.as_text(),
+            Self::WithMeta(inner, _) => inner.as_text(),
             Self::CallTool(..) => None,
         }
     }

@@ -83,7 +83,7 @@ impl Core {
             method::TASKS_UPDATE => Box::pin(task_request.update(params)),
             method::TASKS_CANCEL => Box::pin(task_request.cancel(params.task_id)),
             method::TASKS_RESULT => {
-                task_request.context.exchange().set_endless();
+                task_request.context.exchange().set_unlimited();
                 Box::pin(task_request.result(params.task_id))
             }
             other => return Err(ErrorObject::method_not_found(other)),

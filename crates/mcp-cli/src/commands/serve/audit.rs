@@ -1,7 +1,7 @@
 //! The audit log of `mcp serve`: one line of JSON for each request.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -9,8 +9,10 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use data_encoding::HEXLOWER;
+use mcp_client::types::method;
 use mcp_gateway::{AuditArguments, ServedRequest};
 use mcp_host::{AuditLog, open_private_file};
+use mcp_jsonrpc::prefix;
 use mcp_protocol::lock;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
@@ -20,10 +22,12 @@ use crate::failure::Failure;
 
 /// The name of the setting for errors and log messages.
 pub(super) const SETTING: &str = "/gateway/audit";
+/// The name that stands for stdout.
+pub(super) const STDOUT: &str = "-";
 /// Maximum number and total size of the lines that wait for the file. If the file is slower, further lines are lost.
 const MAX_LINES: usize = 4_096;
 const MAX_WAITING_BYTES: u64 = 16 << 20;
-/// Maximum number of characters of a text in redacted arguments, and maximum size of arguments that are redacted, in bytes.
+/// Maximum length of a text in redacted arguments and of the name and version of a client, and maximum size of arguments that are redacted, in bytes.
 const MAX_TEXT: usize = 200;
 const MAX_ARGUMENTS: usize = 16 << 10;
 
@@ -51,11 +55,12 @@ impl Audit {
     pub(super) fn open(path: &Path, arguments: Option<AuditArguments>) -> Result<Self, Failure> {
         let failed =
             |error: io::Error| Failure::usage(format!("{SETTING}: {}: {error}", path.display()));
-        let target = match path.as_os_str() == "-" {
-            true => Target::Stdout,
+        let (target, is_cut) = match path.as_os_str() == STDOUT {
+            true => (Target::Stdout, false),
             false => {
                 let file = append(path).map_err(failed)?;
-                Target::File(path.to_owned(), Some(file))
+                let is_cut = ends_within_line(&file);
+                (Target::File(path.to_owned(), Some(file)), is_cut)
             }
         };
         let (sender, lines) = sync_channel(MAX_LINES);
@@ -66,7 +71,7 @@ impl Audit {
             target,
             queue: Arc::clone(&queue),
             is_failing: false,
-            is_cut: false,
+            is_cut,
         };
         let thread = thread::Builder::new().name("audit".to_owned());
         thread
@@ -130,7 +135,14 @@ impl Audit {
             }
         };
         add("method", request.method.into());
-        add("name", request.name.as_deref().map(without_query).into());
+        add(
+            "name",
+            request
+                .name
+                .as_deref()
+                .map(|name| item_name(request.method, name))
+                .into(),
+        );
         add(
             "principal",
             context
@@ -146,7 +158,7 @@ impl Audit {
             "client",
             client.map_or(
                 Value::Null,
-                |client| json!({ "name": client.name, "version": client.version }),
+                |client| json!({ "name": short(&client.name), "version": short(&client.version) }),
             ),
         );
         add("revision", context.session().revision().as_str().into());
@@ -204,12 +216,33 @@ fn cut(value: Value) -> Value {
     }
 }
 
-/// Returns a name, or a URI without its query and fragment, which can be secret.
-fn without_query(name: &str) -> &str {
-    match name.contains("://") {
-        true => name.split(['?', '#']).next().unwrap_or_default(),
-        false => name,
+/// Returns the beginning of a text of a client.
+fn short(text: &str) -> &str {
+    prefix(text, MAX_TEXT)
+}
+
+/// Returns the name of a tool or prompt, or a URI without the parts that can be secret: the user, the query, the fragment, and the
+/// content of a `data:` URI.
+fn item_name(method: &str, name: &str) -> String {
+    if [method::TOOLS_CALL, method::PROMPTS_GET].contains(&method) {
+        return name.to_owned();
     }
+    let plain = name.split(['?', '#']).next().unwrap_or_default();
+    let Some((scheme, rest)) = plain.split_once(':') else {
+        return plain.to_owned();
+    };
+    if scheme.eq_ignore_ascii_case("data") {
+        return format!("{scheme}:");
+    }
+    let path = rest.trim_start_matches(['/', '\\']);
+    let (slashes, end) = (&rest[..rest.len() - path.len()], path.find(['/', '\\']));
+    let (authority, path) = path.split_at(end.unwrap_or(path.len()));
+    // Without slashes, an `@` is a part of the path, as in `mailto:`.
+    let host = match slashes.is_empty() {
+        true => authority,
+        false => authority.rsplit('@').next().unwrap_or_default(),
+    };
+    format!("{scheme}:{slashes}{host}{path}")
 }
 
 impl Queue {
@@ -297,23 +330,62 @@ impl LineWriter {
         let writer: &mut dyn Write = match &mut self.target {
             Target::Stdout => &mut io::stdout(),
             Target::File(_, Some(file)) => file,
-            Target::File(path, file) => file.insert(append(path)?),
+            Target::File(path, file) => {
+                let opened = append(path)?;
+                self.is_cut = ends_within_line(&opened);
+                file.insert(opened)
+            }
         };
         if line.is_empty() {
             return Ok(());
         }
         // The rest of a line that was cut must not join this line.
         let end: &[u8] = if self.is_cut { b"\n" } else { b"" };
-        self.is_cut = true;
-        writer.write_all(end)?;
-        writer.write_all(line)?;
-        writer.flush()?;
-        self.is_cut = false;
-        Ok(())
+        let bytes = [end, line].concat();
+        let mut rest = &*bytes;
+        while !rest.is_empty() {
+            let written = writer.write(rest)?;
+            if written == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            rest = &rest[written..];
+            self.is_cut = !rest.is_empty();
+        }
+        writer.flush()
     }
+}
+
+/// Returns whether the last line of a file has no end, because a process or the machine ended while it was written.
+fn ends_within_line(mut file: &File) -> bool {
+    let mut last = [0];
+    let read = file
+        .seek(SeekFrom::End(-1))
+        .and_then(|_| file.read_exact(&mut last));
+    read.is_ok() && last != *b"\n"
 }
 
 fn append(path: &Path) -> io::Result<File> {
     let mut options = File::options();
-    open_private_file(options.append(true).create(true), path)
+    open_private_file(options.read(true).append(true).create(true), path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secret_parts_of_uris_are_left_out() {
+        for (uri, expected) in [
+            ("http://u:pw@host/a?k=s#f", "http://host/a"),
+            ("HTTP:\\\\u@host\\a?k=s", "HTTP:\\\\host\\a"),
+            ("mailto:x@y?subject=s", "mailto:x@y"),
+            ("file:/x?token=s", "file:/x"),
+            ("urn:x?=s#f", "urn:x"),
+            ("data:text/plain,s", "data:"),
+            ("plain?s", "plain"),
+        ] {
+            assert_eq!(item_name(method::RESOURCES_READ, uri), expected);
+        }
+        assert_eq!(item_name(method::TOOLS_CALL, "a://t?read"), "a://t?read");
+    }
 }

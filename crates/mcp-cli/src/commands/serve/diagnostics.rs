@@ -1,19 +1,22 @@
 //! The address for operators: `/metrics` and `/status`.
 
 use std::convert::Infallible;
-use std::future::{Ready, ready};
 use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST};
 use http::uri::Authority;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http_body_util::Full;
 use mcp_gateway::{Gateway, MountStatus};
 use mcp_transport_http::{Endpoint, ServerOptions, serve_layered};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+use tokio::task::spawn_blocking;
 use tower_service::Service;
 
 use super::observer::Observer;
@@ -30,7 +33,12 @@ struct Diagnostics {
     started: Instant,
     /// Whether only this machine can reach the address. A web page must then not reach it under another name.
     is_local: bool,
+    /// The last text of the metrics. The lock is held while a text is written, so that many scrapes cost no more than one.
+    last: Arc<tokio::sync::Mutex<Option<(Instant, Bytes)>>>,
 }
+
+/// Maximum age of the text of the metrics.
+const MAX_AGE: Duration = Duration::from_secs(1);
 
 /// Serves the address until the future is dropped.
 pub(super) async fn serve(
@@ -46,6 +54,7 @@ pub(super) async fn serve(
         observer,
         started: Instant::now(),
         is_local: address.ip().is_loopback(),
+        last: Arc::default(),
     };
     // The listener serves only the layer. The endpoint behind it receives no request.
     let endpoint = Endpoint::with_options(gateway, ServerOptions::new());
@@ -55,28 +64,35 @@ pub(super) async fn serve(
 }
 
 impl Diagnostics {
-    fn respond<B>(&self, request: &Request<B>) -> Response<String> {
-        let (method, path) = (request.method(), request.uri().path());
+    /// Returns the response to a request that is not served.
+    fn refusal<B>(&self, request: &Request<B>) -> Option<Response<Full<Bytes>>> {
         if self.is_local && !has_local_host(request) {
             let text = "the Host header must be an address of this machine or localhost\n";
-            return plain(StatusCode::FORBIDDEN, text.to_owned());
+            return Some(plain(StatusCode::FORBIDDEN, text));
         }
+        if !["/metrics", "/status"].contains(&request.uri().path()) {
+            let text = "this address has /metrics and /status\n";
+            return Some(plain(StatusCode::NOT_FOUND, text));
+        }
+        if [Method::GET, Method::HEAD].contains(request.method()) {
+            return None;
+        }
+        let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "");
+        let allowed = HeaderValue::from_static("GET, HEAD");
+        response.headers_mut().insert(ALLOW, allowed);
+        Some(response)
+    }
+
+    async fn respond(&self, path: &str) -> Response<Full<Bytes>> {
         let (content_type, text) = match path {
-            "/metrics" => (METRICS_TYPE, self.metrics()),
-            "/status" => ("application/json", Some(self.status().to_string() + "\n")),
+            "/metrics" => (METRICS_TYPE, self.metrics().await),
             _ => {
-                let text = "this address has /metrics and /status\n";
-                return plain(StatusCode::NOT_FOUND, text.to_owned());
+                let text = self.status().to_string() + "\n";
+                ("application/json", Some(text.into()))
             }
         };
-        if ![Method::GET, Method::HEAD].contains(method) {
-            let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, String::new());
-            let allowed = HeaderValue::from_static("GET, HEAD");
-            response.headers_mut().insert(ALLOW, allowed);
-            return response;
-        }
         let Some(text) = text else {
-            return plain(StatusCode::INTERNAL_SERVER_ERROR, String::new());
+            return plain(StatusCode::INTERNAL_SERVER_ERROR, "");
         };
         let mut response = plain(StatusCode::OK, text);
         let content_type = HeaderValue::from_static(content_type);
@@ -84,12 +100,25 @@ impl Diagnostics {
         response
     }
 
-    fn metrics(&self) -> Option<String> {
-        let lost = self.observer.audit.as_ref().map_or(0, |audit| audit.lost());
-        let metrics = self.observer.metrics.as_ref()?;
-        let text = metrics.text(&self.gateway, lost);
-        text.inspect_err(|error| tracing::error!(%error, "the metrics cannot be written"))
-            .ok()
+    /// Returns the text of the metrics. A long text is written on another thread.
+    async fn metrics(&self) -> Option<Bytes> {
+        let mut last = self.last.lock().await;
+        if let Some((at, text)) = &*last
+            && at.elapsed() < MAX_AGE
+        {
+            return Some(text.clone());
+        }
+        let (gateway, observer) = (self.gateway.clone(), Arc::clone(&self.observer));
+        let written = spawn_blocking(move || {
+            let lost = observer.audit.as_ref().map_or(0, |audit| audit.lost());
+            let metrics = observer.metrics.as_ref()?;
+            let text = metrics.text(&gateway, lost);
+            text.inspect_err(|error| tracing::error!(%error, "the metrics cannot be written"))
+                .ok()
+        });
+        let text: Bytes = written.await.ok()??.into();
+        *last = Some((Instant::now(), text.clone()));
+        Some(text)
     }
 
     fn status(&self) -> Value {
@@ -104,7 +133,7 @@ impl Diagnostics {
     }
 }
 
-/// Returns the state of a server. Errors can contain texts from the server.
+/// Returns the state of a server.
 fn server(mount: &MountStatus) -> Value {
     let state = match (mount.is_connected, &mount.error) {
         (true, _) => "connected",
@@ -116,7 +145,7 @@ fn server(mount: &MountStatus) -> Value {
     json!({
         "name": mount.name,
         "state": state,
-        "error": error.map(hide),
+        "error": error.map(|error| hide(without_stderr(error))),
         "isRequired": mount.is_required,
         "revision": mount.revision.map(|revision| revision.as_str()),
         "tools": mount.tools,
@@ -125,6 +154,17 @@ fn server(mount: &MountStatus) -> Value {
         "connections": mount.connections,
         "parkedCalls": mount.parked_calls,
     })
+}
+
+/// Returns an error without the lines of the server's stderr, which can contain secrets. The log has them.
+fn without_stderr(error: &str) -> String {
+    match error.split_once("last stderr lines: ") {
+        Some((start, _)) => format!(
+            "{}; the log has its stderr",
+            start.trim_end_matches([' ', '(', ':', ';'])
+        ),
+        None => error.to_owned(),
+    }
 }
 
 /// Returns whether the `Host` header is a loopback address or `localhost`.
@@ -143,8 +183,8 @@ fn has_local_host<B>(request: &Request<B>) -> bool {
     })
 }
 
-fn plain(status: StatusCode, text: String) -> Response<String> {
-    let mut response = Response::new(text);
+fn plain(status: StatusCode, text: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(text.into()));
     *response.status_mut() = status;
     let headers = response.headers_mut();
     let content_type = HeaderValue::from_static("text/plain; charset=utf-8");
@@ -154,15 +194,22 @@ fn plain(status: StatusCode, text: String) -> Response<String> {
 }
 
 impl<B> Service<Request<B>> for Diagnostics {
-    type Response = Response<String>;
+    type Response = Response<Full<Bytes>>;
     type Error = Infallible;
-    type Future = Ready<Result<Response<String>, Infallible>>;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Full<Bytes>>, Infallible>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        ready(Ok(self.respond(&request)))
+        let refusal = self.refusal(&request);
+        let (diagnostics, path) = (self.clone(), request.uri().path().to_owned());
+        Box::pin(async move {
+            Ok(match refusal {
+                Some(response) => response,
+                None => diagnostics.respond(&path).await,
+            })
+        })
     }
 }

@@ -1,11 +1,13 @@
 //! The metrics of `mcp serve`, in the text format of OpenMetrics.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Mutex;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use mcp_client::types::method;
-use mcp_gateway::{Gateway, RequestOutcome, ServedRequest};
+use mcp_gateway::{Gateway, MountStatus, RequestOutcome, ServedRequest};
 use mcp_protocol::{gate, lock};
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
@@ -15,10 +17,12 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
-/// Maximum number of names of tools in labels. Further names are [`OTHER`].
-const MAX_NAMES: usize = 1_000;
-/// Maximum number of different error codes in labels.
-const MAX_CODES: usize = 100;
+/// Maximum number of series of one kind for one server and for all servers. Further requests count for a series without the name
+/// of the tool and the error. A histogram has 17 lines, so this limits the text to some 10 MB.
+const MAX_SERVER_SERIES: usize = 500;
+const MAX_SERIES: usize = 2_000;
+/// Maximum length of the name of a tool in a label.
+const MAX_NAME: usize = 128;
 const OTHER: &str = "_other";
 /// The buckets of durations in seconds: those of the OpenTelemetry conventions for MCP.
 const BUCKETS: [f64; 14] = [
@@ -58,17 +62,25 @@ pub(super) struct Metrics {
     rejected: Family<ReasonLabel, Counter>,
     up: Family<ServerLabel, Gauge>,
     connections: Family<ServerLabel, Gauge>,
+    replacing: Family<ServerLabel, Gauge>,
     parked: Gauge,
     sessions: Gauge,
-    lost_lines: Gauge,
+    lost_lines: Counter,
     known: Mutex<Known>,
 }
 
-/// The names that are used in labels. A client can send any name, so a name is unknown until a request with it has succeeded.
+/// The series of each server.
 #[derive(Default)]
 struct Known {
-    tools: HashSet<(String, String)>,
-    codes: HashSet<i64>,
+    by_server: HashMap<String, ServerSeries>,
+    durations: usize,
+    calls: usize,
+}
+
+#[derive(Default)]
+struct ServerSeries {
+    durations: HashSet<OperationLabels>,
+    calls: HashSet<CallLabels>,
 }
 
 impl Metrics {
@@ -81,9 +93,10 @@ impl Metrics {
             rejected: Family::default(),
             up: Family::default(),
             connections: Family::default(),
+            replacing: Family::default(),
             parked: Gauge::default(),
             sessions: Gauge::default(),
-            lost_lines: Gauge::default(),
+            lost_lines: Counter::default(),
             known: Mutex::default(),
             registry: Registry::default(),
         };
@@ -113,16 +126,15 @@ impl Metrics {
                 "Open connections to the server",
                 &metrics.connections,
             ),
+            (
+                "mcp_gateway_upstream_replacement_failing",
+                "1 while a changed server cannot be reached and the previous one is used",
+                &metrics.replacing,
+            ),
         ] {
             registry.register(name, help, gauge.clone());
         }
         metrics.register_totals(&mut registry);
-        let version = [("version", env!("CARGO_PKG_VERSION"))];
-        registry.register(
-            "mcp_gateway_build",
-            "The version of the gateway",
-            Info::new(version),
-        );
         Self {
             registry,
             ..metrics
@@ -142,41 +154,59 @@ impl Metrics {
                 "Open sessions of clients",
                 &self.sessions,
             ),
-            (
-                "mcp_gateway_audit_lost_lines",
-                "Lines of the audit log that could not be written since the start",
-                &self.lost_lines,
-            ),
         ] {
             registry.register(name, help, gauge.clone());
         }
+        registry.register(
+            "mcp_gateway_audit_lost_lines",
+            "Lines of the audit log that could not be written",
+            self.lost_lines.clone(),
+        );
+        let version = [("version", env!("CARGO_PKG_VERSION"))];
+        registry.register(
+            "mcp_gateway_build",
+            "The version of the gateway",
+            Info::new(version),
+        );
     }
 
     /// Counts a request that has ended.
     pub(super) fn record(&self, request: &ServedRequest<'_>) {
         let server = request.mount.as_deref().unwrap_or_default();
         let is_call = request.method == method::TOOLS_CALL;
-        let tool = request.name.as_deref().filter(|_| is_call);
-        let tool = tool.map_or("", |tool| self.known_tool(server, tool, request.outcome));
-        let labels = OperationLabels {
-            mcp_method_name: gate::core_method(request.method).unwrap_or(OTHER),
-            gen_ai_tool_name: tool.to_owned(),
-            error_type: self.error_type(request),
-            server: server.to_owned(),
+        // A client can send any name, so a name is used only if the server has listed it.
+        let name = request.name.as_deref().filter(|_| is_call);
+        let tool = match name {
+            Some(name) if request.is_listed && is_label(name) => name,
+            Some(_) => OTHER,
+            None => "",
         };
-        let seconds = request.elapsed.as_secs_f64();
-        self.durations.get_or_create(&labels).observe(seconds);
+        let error_type = match (request.outcome, request.error_code) {
+            (RequestOutcome::Ok | RequestOutcome::InputRequired, _) => String::new(),
+            (_, Some(code)) => code.to_string(),
+            (outcome, None) => outcome.to_string(),
+        };
+        self.observe(
+            OperationLabels {
+                mcp_method_name: gate::core_method(request.method).unwrap_or(OTHER),
+                gen_ai_tool_name: tool.to_owned(),
+                error_type,
+                server: server.to_owned(),
+            },
+            request.elapsed,
+        );
         if is_call {
-            let outcome = match request.outcome {
-                RequestOutcome::MissingScope | RequestOutcome::Limited => RequestOutcome::Denied,
-                outcome => outcome,
-            };
-            let labels = CallLabels {
+            self.count(CallLabels {
                 server: server.to_owned(),
                 tool: tool.to_owned(),
-                outcome: outcome.to_string(),
-            };
-            self.calls.get_or_create(&labels).inc();
+                outcome: match request.outcome {
+                    RequestOutcome::MissingScope | RequestOutcome::Limited => {
+                        RequestOutcome::Denied
+                    }
+                    outcome => outcome,
+                }
+                .to_string(),
+            });
         }
         match request.outcome {
             RequestOutcome::Denied => self.rejected("access"),
@@ -191,30 +221,66 @@ impl Metrics {
         self.rejected.get_or_create(&ReasonLabel { reason }).inc();
     }
 
-    /// Returns the name of a tool for labels.
-    fn known_tool<'a>(&self, server: &str, tool: &'a str, outcome: RequestOutcome) -> &'a str {
-        let key = (server.to_owned(), tool.to_owned());
-        let mut known = lock(&self.known);
-        let is_new = outcome == RequestOutcome::Ok && known.tools.len() < MAX_NAMES;
-        if known.tools.contains(&key) || is_new && known.tools.insert(key) {
-            return tool;
+    /// Records the duration of a request. At a limit, the tool and the error are left out.
+    fn observe(&self, mut labels: OperationLabels, elapsed: Duration) {
+        {
+            let mut known = lock(&self.known);
+            let Known {
+                by_server,
+                durations,
+                ..
+            } = &mut *known;
+            let series = &mut by_server
+                .entry(labels.server.clone())
+                .or_default()
+                .durations;
+            if !series.contains(&labels) && is_full(series.len(), *durations) {
+                let is_error = !labels.error_type.is_empty();
+                labels.error_type = if is_error { OTHER } else { "" }.to_owned();
+                labels.gen_ai_tool_name = OTHER.to_owned();
+            }
+            *durations += usize::from(series.insert(labels.clone()));
         }
-        OTHER
+        let histogram = self.durations.get_or_create(&labels);
+        histogram.observe(elapsed.as_secs_f64());
     }
 
-    fn error_type(&self, request: &ServedRequest<'_>) -> String {
-        let Some(code) = request.error_code else {
-            return match request.outcome {
-                RequestOutcome::Ok => String::new(),
-                outcome => outcome.to_string(),
-            };
-        };
-        let mut known = lock(&self.known);
-        let is_new = known.codes.len() < MAX_CODES;
-        if known.codes.contains(&code) || is_new && known.codes.insert(code) {
-            return code.to_string();
+    /// Counts a tool call. At a limit, the tool is left out.
+    fn count(&self, mut labels: CallLabels) {
+        {
+            let mut known = lock(&self.known);
+            let Known {
+                by_server, calls, ..
+            } = &mut *known;
+            let series = &mut by_server.entry(labels.server.clone()).or_default().calls;
+            if !series.contains(&labels) && is_full(series.len(), *calls) {
+                labels.tool = OTHER.to_owned();
+            }
+            *calls += usize::from(series.insert(labels.clone()));
         }
-        "_OTHER".to_owned()
+        self.calls.get_or_create(&labels).inc();
+    }
+
+    /// Removes the series of servers that were removed.
+    fn forget(&self, mounts: &[MountStatus]) {
+        let mut known = lock(&self.known);
+        let Known {
+            by_server,
+            durations,
+            calls,
+        } = &mut *known;
+        let is_used =
+            |server: &String| server.is_empty() || mounts.iter().any(|mount| mount.name == *server);
+        for (_, series) in by_server.extract_if(|server, _| !is_used(server)) {
+            *durations -= series.durations.len();
+            *calls -= series.calls.len();
+            for labels in &series.durations {
+                self.durations.remove(labels);
+            }
+            for labels in &series.calls {
+                self.calls.remove(labels);
+            }
+        }
     }
 
     /// Returns the metrics as text, with the current state of the gateway.
@@ -222,24 +288,39 @@ impl Metrics {
         // Servers that were removed have no metrics.
         self.up.clear();
         self.connections.clear();
+        self.replacing.clear();
         let mut parked = 0;
-        for mount in gateway.mounts() {
+        let mounts = gateway.mounts();
+        self.forget(&mounts);
+        for mount in mounts {
             let label = ServerLabel { server: mount.name };
             self.up
                 .get_or_create(&label)
                 .set(i64::from(mount.is_connected));
             let connections = self.connections.get_or_create(&label);
             connections.set(number(mount.connections));
+            let is_replacing = mount.replacement_error.is_some();
+            let replacing = self.replacing.get_or_create(&label);
+            replacing.set(i64::from(is_replacing));
             parked += mount.parked_calls;
         }
         self.parked.set(number(parked));
         self.sessions.set(number(gateway.sessions()));
-        self.lost_lines
-            .set(i64::try_from(lost_lines).unwrap_or(i64::MAX));
+        self.lost_lines.inner().store(lost_lines, Ordering::Relaxed);
         let mut out = String::new();
         text::encode(&mut out, &self.registry)?;
         Ok(out)
     }
+}
+
+/// Returns whether a name can be a label: it is short, and no character of it needs an escape in the text format.
+fn is_label(name: &str) -> bool {
+    let is_plain = |c: u8| c.is_ascii_graphic() && !matches!(c, b'"' | b'\\');
+    name.len() <= MAX_NAME && name.bytes().all(is_plain)
+}
+
+fn is_full(of_server: usize, all: usize) -> bool {
+    of_server >= MAX_SERVER_SERIES || all >= MAX_SERIES
 }
 
 fn histogram() -> Histogram {
@@ -248,4 +329,61 @@ fn histogram() -> Histogram {
 
 fn number(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_the_text_format_would_have_to_escape_are_no_labels() {
+        for name in ["git_log", "a.b/c-d", "x".repeat(MAX_NAME).as_str()] {
+            assert!(is_label(name), "{name}");
+        }
+        for name in [
+            "a\"b",
+            "a\\b",
+            "a\nb",
+            "a b",
+            "grün",
+            "x".repeat(MAX_NAME + 1).as_str(),
+        ] {
+            assert!(!is_label(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_number_of_series_is_limited_for_each_server_and_in_total() {
+        let metrics = Metrics::new();
+        let operation = |server: &str, number: usize| OperationLabels {
+            mcp_method_name: method::TOOLS_CALL,
+            gen_ai_tool_name: format!("t{number}"),
+            error_type: (number % 100).to_string(),
+            server: server.to_owned(),
+        };
+        for server in ["a", "b", "c", "d", "e"] {
+            for number in 0..2 * MAX_SERVER_SERIES {
+                metrics.observe(operation(server, number), Duration::from_millis(1));
+            }
+        }
+        let known = lock(&metrics.known);
+        let sizes = known
+            .by_server
+            .values()
+            .map(|series| series.durations.len());
+        let sizes: Vec<usize> = sizes.collect();
+        // One more series for the requests without a name.
+        assert!(
+            sizes.iter().all(|size| *size <= MAX_SERVER_SERIES + 1),
+            "{sizes:?}"
+        );
+        assert_eq!(sizes.iter().sum::<usize>(), known.durations);
+        assert!(known.durations <= MAX_SERIES + 5, "{}", known.durations);
+        drop(known);
+        metrics.forget(&[]);
+        assert_eq!(lock(&metrics.known).durations, 0);
+        let mut text = String::new();
+        text::encode(&mut text, &metrics.registry).unwrap();
+        assert!(!text.contains("server=\"a\""), "{text}");
+    }
 }

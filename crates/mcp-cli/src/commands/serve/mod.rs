@@ -96,19 +96,40 @@ const MAX_AUDIT_END: Duration = Duration::from_secs(2);
 
 /// Creates the receiver of records, if the configuration needs one.
 fn observer(config: &GatewayConfig, is_stdio: bool) -> Result<Option<Arc<Observer>>, Failure> {
+    check_audit(config, is_stdio)?;
     let audit = match config.audit() {
-        Some((path, _)) if is_stdio && path.as_os_str() == "-" => {
-            return Err(Failure::usage(format!(
-                "{}: stdout carries the protocol with --stdio; write the name of a file instead of \"-\"",
-                audit::SETTING
-            )));
-        }
         Some((path, arguments)) => Some(Audit::open(path, arguments)?),
         None => None,
     };
     let metrics = config.metrics().map(|_| Metrics::new());
     let is_needed = audit.is_some() || metrics.is_some();
     Ok(is_needed.then(|| Arc::new(Observer::new(metrics, audit))))
+}
+
+/// Checks the settings of the audit log, and creates no file.
+fn check_audit(config: &GatewayConfig, is_stdio: bool) -> Result<(), Failure> {
+    let Some((path, _)) = config.audit() else {
+        return Ok(());
+    };
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let problem = if is_stdio && path.as_os_str() == audit::STDOUT {
+        "stdout carries the protocol with --stdio; write the name of a file instead of \"-\""
+            .to_owned()
+    } else if path.as_os_str().is_empty() || path.is_dir() {
+        "expected a file, or \"-\" for stdout".to_owned()
+    } else if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        format!("there is no folder {}; create it", folder.display())
+    } else {
+        return Ok(());
+    };
+    let text = format!(
+        "{}: {:?}: {problem}",
+        audit::SETTING,
+        path.display().to_string()
+    );
+    Err(Failure::usage(text))
 }
 
 /// Adds the receiver of records to a gateway.
@@ -141,6 +162,7 @@ pub(super) fn check(file: &Path, is_stdio: bool, options: &Options) -> Result<Co
         let checked = settings(&config, config.cluster().as_ref()).check(address);
         checked.map_err(|failure| within(file, failure))?;
     }
+    check_audit(&config, is_stdio).map_err(|failure| within(file, failure))?;
     if let Some(address) = config.metrics()
         && address.to_socket_addrs().is_err()
     {
@@ -184,6 +206,9 @@ fn settings<'a>(config: &'a GatewayConfig, cluster: Option<&'a Cluster>) -> Http
         token_variable: TOKEN,
         own_address: cluster.map(Cluster::address),
         observer: None,
+        // Stdout is the audit log.
+        announces_on_stderr: (config.audit())
+            .is_some_and(|(path, _)| path.as_os_str() == audit::STDOUT),
     }
 }
 

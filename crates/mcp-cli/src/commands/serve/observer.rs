@@ -6,7 +6,7 @@ use std::time::Instant;
 use http::request::Parts;
 use mcp_gateway::{RequestOutcome, ServedRequest};
 use mcp_protocol::LogLimit;
-use serde_json::{Map, json};
+use serde_json::{Map, Value};
 
 use super::audit::Audit;
 use super::exchange::{AuditRecord, Exchange};
@@ -18,6 +18,8 @@ pub(in crate::commands) struct Observer {
     pub(super) audit: Option<Audit>,
     /// Limits the lines of requests that were refused, because anyone can send them.
     refused: LogLimit,
+    /// Limits the lines of requests that exceed a limit of their client.
+    limited: LogLimit,
 }
 
 impl Observer {
@@ -26,17 +28,28 @@ impl Observer {
             metrics,
             audit,
             refused: LogLimit::default(),
+            limited: LogLimit::default(),
         }
     }
 
     /// Records a request that has ended.
     pub(super) fn record(&self, request: &ServedRequest<'_>) {
+        if request.outcome == RequestOutcome::Forwarded {
+            return; // The other process records it.
+        }
         if let Some(metrics) = &self.metrics {
             metrics.record(request);
         }
         let Some(audit) = &self.audit else { return };
+        let omitted = match request.outcome {
+            RequestOutcome::Limited => self.limited.admit(Instant::now()),
+            _ => Some(0),
+        };
+        let Some(omitted) = omitted else { return };
         let mount = request.mount.as_deref().unwrap_or_default();
-        let line = (mount.to_owned(), audit.members(request));
+        let mut members = audit.members(request);
+        add_omitted(&mut members, omitted);
+        let line = (mount.to_owned(), members);
         let parts = request.context.transport::<Parts>();
         match parts.and_then(|parts| parts.extensions.get::<Arc<Exchange>>()) {
             Some(exchange) => exchange.add(line),
@@ -65,16 +78,18 @@ impl Observer {
             return;
         };
         let mut members = Map::new();
-        members.insert(
-            "outcome".to_owned(),
-            RequestOutcome::Denied.to_string().into(),
-        );
+        members.insert("outcome".to_owned(), "refused".into());
         if let Some(remote) = remote {
             members.insert("remote".to_owned(), remote.into());
         }
-        if omitted > 0 {
-            members.insert("omitted".to_owned(), json!(omitted));
-        }
+        add_omitted(&mut members, omitted);
         self.write((String::new(), members), Some(status));
+    }
+}
+
+/// Adds the number of lines that were left out before this line.
+fn add_omitted(members: &mut Map<String, Value>, omitted: u64) {
+    if omitted > 0 {
+        members.insert("omitted".to_owned(), omitted.into());
     }
 }

@@ -214,8 +214,8 @@ impl PendingCall {
             .as_slice()
             .iter()
             .filter_map(|item| item.running.as_ref());
-        let is_endless = running.any(|running| running.exchange().is_endless());
-        (!is_endless).then(|| self.started + limit)
+        let is_unlimited = running.any(|running| running.exchange().is_unlimited());
+        (!is_unlimited).then(|| self.started + limit)
     }
 
     /// Ends the handlers that are still running after the deadline.
