@@ -25,7 +25,7 @@ use syntax::Source;
 pub(crate) use dependencies::{counts as crates, tree};
 
 /// Files that are neither Rust nor Markdown and contain prose.
-const OTHER_TEXTS: &[&str] = &["toml", "jinja", "mjs", "py", "lua"];
+const OTHER_TEXTS: &[&str] = &["toml", "jinja", "mjs", "py", "lua", "yml"];
 
 pub(crate) fn run() -> Result {
     let root = root();
@@ -48,7 +48,8 @@ fn files_and_folders(root: &Path) -> Result<Vec<String>> {
             let extension = path.rsplit_once('.').map(|(_, extension)| extension);
             extension.is_some_and(|extension| extensions.contains(&extension))
         };
-        workspace::read(root, &["crates", "docs", "tests", "xtask"], is_wanted)
+        let folders = [".github", "crates", "docs", "tests", "xtask"];
+        workspace::read(root, &folders, is_wanted)
     };
     let mut markdown = with_extension(&["md"])?;
     let mut others = with_extension(OTHER_TEXTS)?;
