@@ -12,6 +12,7 @@ mod reference;
 mod shape;
 mod source;
 mod syntax;
+mod template;
 #[cfg(test)]
 mod tests;
 mod threats;
@@ -33,6 +34,7 @@ pub(crate) fn run() -> Result {
     violations.extend(dependencies::check_manifests(&dependencies::load(root)?));
     violations.extend(dependencies::check(root)?);
     violations.extend(shape::root_folder(root)?);
+    violations.extend(template::check(root)?);
     violations.extend(language::commits()?);
     none_of(&violations)
 }
