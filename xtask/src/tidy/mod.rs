@@ -12,6 +12,7 @@ mod reference;
 mod shape;
 mod source;
 mod syntax;
+mod template;
 #[cfg(test)]
 mod tests;
 mod threats;
@@ -25,7 +26,7 @@ use syntax::Source;
 pub(crate) use dependencies::{counts as crates, tree};
 
 /// Files that are neither Rust nor Markdown and contain prose.
-const OTHER_TEXTS: &[&str] = &["toml", "jinja", "mjs", "py", "lua"];
+const OTHER_TEXTS: &[&str] = &["toml", "jinja", "mjs", "py", "lua", "yml"];
 
 pub(crate) fn run() -> Result {
     let root = root();
@@ -33,6 +34,7 @@ pub(crate) fn run() -> Result {
     violations.extend(dependencies::check_manifests(&dependencies::load(root)?));
     violations.extend(dependencies::check(root)?);
     violations.extend(shape::root_folder(root)?);
+    violations.extend(template::check(root)?);
     violations.extend(language::commits()?);
     none_of(&violations)
 }
@@ -48,7 +50,8 @@ fn files_and_folders(root: &Path) -> Result<Vec<String>> {
             let extension = path.rsplit_once('.').map(|(_, extension)| extension);
             extension.is_some_and(|extension| extensions.contains(&extension))
         };
-        workspace::read(root, &["crates", "docs", "tests", "xtask"], is_wanted)
+        let folders = [".github", "crates", "docs", "tests", "xtask"];
+        workspace::read(root, &folders, is_wanted)
     };
     let mut markdown = with_extension(&["md"])?;
     let mut others = with_extension(OTHER_TEXTS)?;

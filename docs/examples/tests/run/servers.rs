@@ -37,6 +37,18 @@ async fn hello_stdio_adds_numbers() {
     }
 }
 
+/// A project that `cargo generate` makes has the same program.
+#[tokio::test]
+async fn the_program_of_the_template_adds_numbers() {
+    for negotiation in BOTH {
+        let client = start(client(negotiation), "template").await;
+        // The name of the package that compiles it.
+        assert_eq!(client.server_info().name, "mcp-examples");
+        assert_eq!(text(&client, "add", json!({ "a": 2, "b": 3 })).await, "5");
+        within(client.close()).await.unwrap();
+    }
+}
+
 #[tokio::test]
 async fn content_types_returns_each_kind_of_content() {
     let client = start(client(Negotiation::Auto), "content_types").await;
