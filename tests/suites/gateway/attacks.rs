@@ -1,12 +1,13 @@
 //! Clients that try to use the calls, answers and credentials of others.
 
-use mcp_gateway::{Cluster, ParkingLimits, Proxy, Sharing};
+use mcp_gateway::{Cluster, Gateway, ParkingLimits, Proxy, RequestOutcome, Sharing};
 use mcp_protocol::Service as _;
 use mcp_server::StateKeys;
+use mcp_server::middleware::{Next, Request, Response};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::{Scripted, upstream};
-use crate::peer::Peer;
+use super::{Scripted, connect_to, upstream};
+use crate::peer::{Peer, client};
 use crate::prelude::*;
 
 /// A server that asks for a name and returns it with the principal.
@@ -237,4 +238,39 @@ async fn the_token_of_a_client_never_reaches_the_server() {
     let seen = seen.await.unwrap();
     assert!(seen.contains("x-own: gateway"), "{seen}");
     assert!(!seen.contains("the-clients"), "{seen}");
+}
+
+/// A server answers with the error that the gateway writes if another server cannot be reached.
+#[tokio::test]
+async fn an_error_of_a_server_does_not_speak_for_the_gateway() {
+    let evil = || {
+        Server::builder("evil", "1")
+            .tool(Tool::new("hurt", || "unused"))
+            .layer(async |request: Request, next: Next| {
+                if request.method() != "tools/call" {
+                    return next.run(request).await;
+                }
+                let data = json!({ "upstream": "good", "other": 1 });
+                Response::error(ErrorObject::internal("down").with_data(data))
+            })
+    };
+    for is_stateless in [false, true] {
+        let outcomes = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&outcomes);
+        let gateway = Gateway::builder()
+            .mount("evil", upstream(evil(), is_stateless))
+            .on_request(move |request| {
+                let record = (request.outcome, request.name.clone(), request.is_listed);
+                seen.lock().unwrap().push(record);
+            });
+        let gateway = gateway.build().await.unwrap();
+        for is_stateless_client in [false, true] {
+            let client = connect_to(gateway.clone(), client(), is_stateless_client).await;
+            let error = refused(client.call_tool("evil__hurt", json!({})).await);
+            assert_eq!(error.data, Some(json!({ "other": 1 })));
+            let calls = std::mem::take(&mut *outcomes.lock().unwrap());
+            let expected = (RequestOutcome::RpcError, Some("hurt".to_owned()), true);
+            assert_eq!(calls.last(), Some(&expected), "{calls:?}");
+        }
+    }
 }

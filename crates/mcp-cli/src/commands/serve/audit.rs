@@ -22,7 +22,7 @@ use crate::failure::Failure;
 
 /// The name of the setting for errors and log messages.
 pub(super) const SETTING: &str = "/gateway/audit";
-/// The name that stands for stdout.
+/// The name of stdout.
 pub(super) const STDOUT: &str = "-";
 /// Maximum number and total size of the lines that wait for the file. If the file is slower, further lines are lost.
 const MAX_LINES: usize = 4_096;
@@ -126,8 +126,16 @@ impl Audit {
     /// Returns the members of the line for a request.
     pub(super) fn members(&self, request: &ServedRequest<'_>) -> Map<String, Value> {
         let context = request.context;
-        let client = context.session().client();
+        let name = request.name.as_deref();
+        let name = name.map(|name| item_name(request.method, name));
+        let principal = context.principal();
+        let principal = principal.map(|principal| principal.as_str().to_owned());
         let network = context.exchange().link().origin().network();
+        let remote = network.and_then(|network| Some(network.client?.0));
+        let client = context.session().client();
+        let client = client.map(
+            |client| json!({ "name": short(&client.name), "version": short(&client.version) }),
+        );
         let mut members = Map::new();
         let mut add = |name: &str, value: Value| {
             if !value.is_null() {
@@ -135,32 +143,10 @@ impl Audit {
             }
         };
         add("method", request.method.into());
-        add(
-            "name",
-            request
-                .name
-                .as_deref()
-                .map(|name| item_name(request.method, name))
-                .into(),
-        );
-        add(
-            "principal",
-            context
-                .principal()
-                .map(|principal| principal.as_str())
-                .into(),
-        );
-        add(
-            "remote",
-            network.and_then(|network| Some(network.client?.0)).into(),
-        );
-        add(
-            "client",
-            client.map_or(
-                Value::Null,
-                |client| json!({ "name": short(&client.name), "version": short(&client.version) }),
-            ),
-        );
+        add("name", name.into());
+        add("principal", principal.into());
+        add("remote", remote.into());
+        add("client", client.into());
         add("revision", context.session().revision().as_str().into());
         add("outcome", request.outcome.to_string().into());
         add("rpc", request.error_code.into());
