@@ -384,7 +384,7 @@ fn stdout_cannot_be_the_audit_log_of_a_gateway_on_stdio() {
     assert_eq!(output.status.code(), Some(1));
     let error = text(&output.stderr);
     assert!(
-        error.contains("/gateway/audit: stdout carries the protocol"),
+        error.contains("/gateway/audit: \"-\": stdout carries the protocol"),
         "{error}"
     );
 }
