@@ -1,4 +1,4 @@
-//! `mcp status`.
+//! The command `mcp status`.
 
 use std::time::Duration;
 
@@ -63,7 +63,7 @@ pub(super) async fn run(address: &str, options: &Options) -> Result<Code, Failur
 
 type Fault = Box<dyn std::error::Error + Send + Sync>;
 
-/// Reads the path `/status` of the address. The address is `http`: it is not for other machines.
+/// Reads `/status` at the address. Only `http` is supported, because the listener for operators has no TLS.
 async fn read(url: &str) -> Result<String, Fault> {
     let uri: Uri = url.parse()?;
     let authority = uri.authority().ok_or("it has no host")?.clone();

@@ -1,4 +1,4 @@
-//! What a gateway reports of each request, and its log of refused requests.
+//! Records of the requests of a gateway, and the log of denied requests.
 
 use std::fmt;
 use std::ops::Deref;
@@ -17,31 +17,31 @@ use crate::upstream::is_unavailable;
 /// Maximum size of a method name or an item name in a record, in bytes.
 const MAX_NAME: usize = 1 << 10;
 
-/// A request that a gateway has served, for [`GatewayBuilder::on_request`](super::GatewayBuilder::on_request).
+/// The record of a request that has ended, for [`GatewayBuilder::on_request`](super::GatewayBuilder::on_request).
 ///
-/// Names and arguments are from the client, which can write any text into them. Escape them before you print them.
+/// Names and arguments come from the client, which can write any text into them. Escape them before you print them.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ServedRequest<'a> {
-    /// The method, at most 1 KiB of it.
+    /// The method, cut to at most 1 KiB.
     pub method: &'a str,
     /// The context of the request: the session, the client and its principal.
     pub context: &'a RequestContext,
-    /// The mount that served the request, or whose item was denied. `None` for a list, and if no mount has the item.
+    /// The mount that served the request, or that has the item that was denied. `None` for a list, and if no mount has the item.
     pub mount: Option<Arc<str>>,
-    /// The name of the tool or prompt at the server, or the URI of the resource, at most 1 KiB of it. `None` if no mount has the
+    /// The name of the tool or prompt at the server, or the URI of the resource, cut to at most 1 KiB. `None` if no mount has the
     /// item.
     pub name: Option<String>,
     /// Whether the server has listed the tool or prompt.
     pub is_listed: bool,
-    /// The JSON text of the arguments of a tool call or a prompt, with
+    /// The JSON text of the arguments of a tool call or a prompt. `None` without
     /// [`GatewayBuilder::record_arguments`](super::GatewayBuilder::record_arguments).
     pub arguments: Option<&'a str>,
     /// How the request ended.
     pub outcome: RequestOutcome,
     /// The code of the JSON-RPC error.
     pub error_code: Option<i64>,
-    /// The numbers of items, if the request was for a list.
+    /// The numbers of items, if the request was a list request.
     pub list: Option<ListCounts>,
     /// The position of the access rule that denied the request, from 0.
     pub rule: Option<usize>,
@@ -57,17 +57,17 @@ pub struct ServedRequest<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RequestOutcome {
-    /// With a result.
+    /// The response was a result.
     Ok,
-    /// With the result of a tool that failed (`isError`).
+    /// The response was the result of a tool that failed (`isError`).
     ToolError,
-    /// With a result that asks the client for input. The client continues the call with another request.
+    /// The response was a result that requests input from the client. The client continues the call with another request.
     InputRequired,
-    /// The request was passed to the process of the gateway that runs the call. That process reports it, too.
+    /// The request was forwarded to the process of the gateway that runs the call. That process reports the request, too.
     Forwarded,
-    /// With a JSON-RPC error of the server or of the gateway.
+    /// The response was a JSON-RPC error of the server or of the gateway.
     RpcError,
-    /// With an error, because the server could not be reached or did not respond.
+    /// The response was an error, because the server could not be reached or did not respond.
     TransportError,
     /// The client has cancelled the request, or has disconnected.
     Cancelled,
@@ -96,36 +96,36 @@ impl fmt::Display for RequestOutcome {
     }
 }
 
-/// The numbers of items of a page of a list.
+/// The numbers of items in one page of a list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ListCounts {
-    /// Items of the servers' pages.
+    /// Number of items in the servers' pages.
     pub offered: usize,
-    /// Items in the result. The others are denied or hidden, or another server has an item of the same name.
+    /// Number of items in the result. Each other item is denied or hidden, or another server has an item with the same name.
     pub listed: usize,
-    /// Servers that were left out, because they did not respond or their list was not valid.
+    /// Number of servers that were left out, because they did not respond or their list was not valid.
     pub unavailable: usize,
 }
 
-/// The function that receives the records.
+/// A function that receives the record of each request.
 pub(super) type OnRequest = Arc<dyn Fn(&ServedRequest<'_>) + Send + Sync>;
 
-/// The receiver of the records of a gateway.
+/// The function that receives the records of a gateway, and whether the records contain arguments.
 #[derive(Clone)]
 pub(super) struct Observer {
     pub(super) on_request: OnRequest,
     pub(super) keeps_arguments: bool,
 }
 
-/// The request of a client, with notes for its record. There are no notes if records are not received.
+/// A client request, with the notes for its record. There are no notes if the gateway has no observer.
 #[derive(Clone)]
 pub(super) struct ClientRequest {
     pub(super) context: RequestContext,
     notes: Option<Arc<Mutex<Notes>>>,
 }
 
-/// What the gateway has found out about a request so far.
+/// The facts that the gateway has collected so far for the record of a request.
 #[derive(Debug, Default)]
 struct Notes {
     mount: Option<Arc<str>>,
@@ -156,7 +156,7 @@ impl ClientRequest {
         }
     }
 
-    /// Notes the item that the request is for.
+    /// Notes the tool, prompt or resource that the request names.
     pub(super) fn note_item(&self, mount: &MountedServer, item: &Item<'_>) {
         self.note(|notes| {
             notes.mount = Some(Arc::clone(&mount.name));
@@ -178,7 +178,8 @@ impl ClientRequest {
     }
 }
 
-/// A running request that is recorded. If this value is dropped before the end, the request is recorded as cancelled.
+/// A running request that will be recorded. If this value is dropped before the request has ended, the request is recorded as
+/// cancelled.
 struct Recording {
     on_request: OnRequest,
     request: ClientRequest,
@@ -241,7 +242,7 @@ fn outcome_of(outcome: &Outcome) -> RequestOutcome {
 }
 
 fn requires_input(result: &str) -> bool {
-    // Searching text is faster than reading JSON.
+    // A search in the text is faster than parsing the JSON.
     may_have(result, "input_required")
         && member(result, "resultType")
             .and_then(read_string)
@@ -249,7 +250,7 @@ fn requires_input(result: &str) -> bool {
             == Some("input_required")
 }
 
-/// Serves a request, and reports it to the observer when it has ended.
+/// Serves a request, and reports the request to the observer when it has ended.
 pub(super) fn recorded(
     observer: &Observer,
     method: &str,

@@ -20,30 +20,32 @@ use tokio::sync::oneshot;
 
 use crate::failure::Failure;
 
-/// The name of the setting for errors and log messages.
+/// The name of the setting `audit` in errors and log messages.
 pub(super) const SETTING: &str = "/gateway/audit";
-/// The name of stdout.
+/// The value of the setting for stdout.
 pub(super) const STDOUT: &str = "-";
-/// Maximum number and total size of the lines that wait for the file. If the file is slower, further lines are lost.
+/// Maximum number of lines that wait for the file. Further lines are lost.
 const MAX_LINES: usize = 4_096;
+/// Maximum total size of the lines that wait for the file, in bytes. Further lines are lost.
 const MAX_WAITING_BYTES: u64 = 16 << 20;
-/// Maximum length of a text in redacted arguments and of the name and version of a client, and maximum size of arguments that are redacted, in bytes.
+/// Maximum length of a text in redacted arguments, in characters, and of the name and version of a client, in bytes.
 const MAX_TEXT: usize = 200;
+/// Maximum size of arguments that are redacted, in bytes. Their size replaces longer arguments.
 const MAX_ARGUMENTS: usize = 16 << 10;
 
-/// The audit log. Lines are written by a thread, so that a slow file delays no request.
+/// The audit log. A separate thread writes the lines, so that a slow file does not delay requests.
 pub(super) struct Audit {
     log: AuditLog,
     arguments: Option<AuditArguments>,
     queue: Arc<Queue>,
-    /// Completes when the thread has written all lines.
+    /// Completes when the thread has written all lines and ended.
     ended: Mutex<Option<oneshot::Receiver<()>>>,
 }
 
-/// What the writers of lines share with the thread.
+/// The queue of lines, and the state that requests share with the thread.
 #[derive(Default)]
 struct Queue {
-    /// The lines for the thread; `None` after the end.
+    /// The lines for the thread; `None` after the log was closed.
     lines: Mutex<Option<SyncSender<Vec<u8>>>>,
     waiting_bytes: AtomicU64,
     lost: AtomicU64,
@@ -88,7 +90,7 @@ impl Audit {
         })
     }
 
-    /// Whether lines have the arguments of calls in some form.
+    /// Returns whether the lines contain the arguments of calls, in any form.
     pub(super) fn uses_arguments(&self) -> bool {
         self.arguments.is_some()
     }
@@ -98,14 +100,14 @@ impl Audit {
         self.queue.lost.load(Ordering::Relaxed)
     }
 
-    /// Opens the file again before the next line, because another program has moved it.
+    /// Opens the file again before the next line is written, because another program may have moved the file.
     pub(super) fn reopen(&self) {
         self.queue.is_reopened.store(true, Ordering::Release);
         // An empty line wakes the thread.
         self.queue.add(Vec::new());
     }
 
-    /// Writes all lines that wait. Later lines are lost.
+    /// Waits until all waiting lines are written. Lines that are added later are lost.
     pub(super) async fn close(&self) {
         lock(&self.queue.lines).take();
         let ended = lock(&self.ended).take();
@@ -114,12 +116,12 @@ impl Audit {
         }
     }
 
-    /// Adds the line of a request, with the status of the HTTP response.
+    /// Adds the line of a request to the queue, with the status of the HTTP response.
     pub(super) fn add(&self, mount: &str, mut members: Map<String, Value>, status: Option<u16>) {
         if let Some(status) = status {
             members.insert("http".to_owned(), status.into());
         }
-        // The queue counts lines that are lost.
+        // The queue counts the lines that are lost, so the result is not needed.
         let _ = self.log.write("request", mount, Value::Object(members));
     }
 
@@ -186,7 +188,7 @@ impl Audit {
     }
 }
 
-/// Cuts long texts.
+/// Cuts the long texts in a value.
 fn cut(value: Value) -> Value {
     match value {
         Value::String(text) if text.chars().nth(MAX_TEXT).is_some() => {
@@ -202,7 +204,7 @@ fn cut(value: Value) -> Value {
     }
 }
 
-/// Returns the beginning of a text of a client.
+/// Returns the beginning of a text that a client has sent.
 fn short(text: &str) -> &str {
     prefix(text, MAX_TEXT)
 }
@@ -223,7 +225,7 @@ fn item_name(method: &str, name: &str) -> String {
     let path = rest.trim_start_matches(['/', '\\']);
     let (slashes, end) = (&rest[..rest.len() - path.len()], path.find(['/', '\\']));
     let (authority, path) = path.split_at(end.unwrap_or(path.len()));
-    // Without slashes, an `@` is a part of the path, as in `mailto:`.
+    // Without slashes, an `@` is part of the path, as in a `mailto:` URI.
     let host = match slashes.is_empty() {
         true => authority,
         false => authority.rsplit('@').next().unwrap_or_default(),
@@ -232,7 +234,7 @@ fn item_name(method: &str, name: &str) -> String {
 }
 
 impl Queue {
-    /// Adds a line. If it does not fit, it is lost.
+    /// Adds a line. A line that does not fit is lost and counted.
     fn add(&self, line: Vec<u8>) {
         let size = line.len() as u64;
         let before = self.waiting_bytes.fetch_add(size, Ordering::Relaxed);
@@ -245,14 +247,14 @@ impl Queue {
         };
         if let Err(line) = sent {
             self.waiting_bytes.fetch_sub(size, Ordering::Relaxed);
-            // An empty line only wakes the thread.
+            // An empty line only wakes the thread, so it is not counted.
             self.lost
                 .fetch_add(u64::from(!line.is_empty()), Ordering::Relaxed);
         }
     }
 }
 
-/// Puts lines into the queue.
+/// A writer that adds lines to the queue.
 struct Waiting(Arc<Queue>);
 
 impl Write for Waiting {
@@ -268,16 +270,16 @@ impl Write for Waiting {
 
 enum Target {
     Stdout,
-    /// The file is `None` after it could not be opened again.
+    /// The path, and the open file. The file is `None` until it is opened again.
     File(PathBuf, Option<File>),
 }
 
-/// Writes the lines of the queue.
+/// The writer of the lines in the queue.
 struct LineWriter {
     target: Target,
     queue: Arc<Queue>,
     is_failing: bool,
-    /// Whether the last line was written in part.
+    /// Whether only a part of the last line was written.
     is_cut: bool,
 }
 
@@ -325,7 +327,7 @@ impl LineWriter {
         if line.is_empty() {
             return Ok(());
         }
-        // The rest of a line that was cut must not join this line.
+        // This line must not continue an incomplete line.
         let end: &[u8] = if self.is_cut { b"\n" } else { b"" };
         let bytes = [end, line].concat();
         let mut rest = &*bytes;
@@ -341,7 +343,7 @@ impl LineWriter {
     }
 }
 
-/// Returns whether the last line of a file has no end, because a process or the machine ended while it was written.
+/// Returns whether the last line of a file has no line end, because a process or the machine stopped while the line was written.
 fn ends_within_line(mut file: &File) -> bool {
     let mut last = [0];
     let read = file

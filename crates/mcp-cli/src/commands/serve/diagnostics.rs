@@ -1,4 +1,4 @@
-//! The address for operators: `/metrics` and `/status`.
+//! The listener for operators, which serves `/metrics` and `/status`.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
@@ -25,22 +25,24 @@ use crate::hidden::hide;
 
 const METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Serves metrics and the status of a gateway.
+/// The service for the metrics and the status of a gateway.
 #[derive(Clone)]
 struct Diagnostics {
     gateway: Gateway,
     observer: Arc<Observer>,
     started: Instant,
-    /// Whether only this machine can reach the address. A web page must then not reach it under another name.
+    /// Whether the address is a loopback address. Requests for other hosts are then refused, because a web page could send them (DNS
+    /// rebinding).
     is_local: bool,
-    /// The last text of the metrics. The lock is held while a text is written, so that many scrapes cost no more than one.
+    /// The last text of the metrics. The lock is held while the text is written, so that many scrapes at the same time cost no more
+    /// than one scrape.
     last: Arc<tokio::sync::Mutex<Option<(Instant, Bytes)>>>,
 }
 
-/// Maximum age of the text of the metrics.
+/// Maximum age of a text of the metrics that is served again.
 const MAX_AGE: Duration = Duration::from_secs(1);
 
-/// Serves the address until the future is dropped.
+/// Serves `/metrics` and `/status` until the future is dropped.
 pub(super) async fn serve(
     listener: TcpListener,
     gateway: Gateway,
@@ -56,7 +58,7 @@ pub(super) async fn serve(
         is_local: address.ip().is_loopback(),
         last: Arc::default(),
     };
-    // The listener serves only the layer. The endpoint behind it receives no request.
+    // The layer responds to every request, so the endpoint receives none.
     let endpoint = Endpoint::with_options(gateway, ServerOptions::new());
     let endpoint = endpoint.map_err(|error| failed(&error))?;
     let served = serve_layered(listener, endpoint, |_| diagnostics, std::future::pending());
@@ -64,7 +66,7 @@ pub(super) async fn serve(
 }
 
 impl Diagnostics {
-    /// Returns the response to a request that is not served.
+    /// Returns the response to a request that is refused, or `None` if the request is served.
     fn refusal<B>(&self, request: &Request<B>) -> Option<Response<Full<Bytes>>> {
         if self.is_local && !has_local_host(request) {
             let text = "the Host header must be an address of this machine or localhost\n";
@@ -100,7 +102,7 @@ impl Diagnostics {
         response
     }
 
-    /// Returns the text of the metrics. A long text is written on another thread.
+    /// Returns the text of the metrics. The text is written on another thread, because it can be long.
     async fn metrics(&self) -> Option<Bytes> {
         let mut last = self.last.lock().await;
         if let Some((at, text)) = &*last
@@ -133,7 +135,7 @@ impl Diagnostics {
     }
 }
 
-/// Returns the state of a server.
+/// Returns the status of a server as JSON.
 fn server(mount: &MountStatus) -> Value {
     let state = match (mount.is_connected, &mount.error) {
         (true, _) => "connected",
@@ -156,7 +158,7 @@ fn server(mount: &MountStatus) -> Value {
     })
 }
 
-/// Returns an error without the lines of the server's stderr, which can contain secrets. The log has them.
+/// Returns an error without the lines of the server's stderr, which can contain secrets. The log has these lines.
 fn without_stderr(error: &str) -> String {
     match error.split_once("last stderr lines: ") {
         Some((start, _)) => format!(
@@ -172,7 +174,7 @@ fn has_local_host<B>(request: &Request<B>) -> bool {
     let mut hosts = request.headers().get_all(HOST).iter();
     let authority = match (hosts.next(), hosts.next()) {
         (Some(host), None) => host.to_str().ok().and_then(|host| host.parse().ok()),
-        // HTTP/2 has the name in the URI.
+        // In HTTP/2, the URI has the host.
         (None, None) => request.uri().authority().cloned(),
         _ => None,
     };

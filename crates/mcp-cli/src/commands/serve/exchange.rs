@@ -1,4 +1,4 @@
-//! Joins the record of a request with the HTTP response that carries it.
+//! Joins the record of a request with the status of the HTTP response.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -12,10 +12,10 @@ use tower_service::Service;
 
 use super::observer::Observer;
 
-/// A record whose HTTP status is not known yet: the name of the mount, and the members of its line.
+/// A record without its HTTP status: the name of the mount, and the members of the line.
 pub(super) type AuditRecord = (String, Map<String, Value>);
 
-/// One HTTP request. The head of a response can precede or follow the end of the request that it carries.
+/// One HTTP request. Its MCP request can end before or after the head of the HTTP response is known.
 pub(super) struct Exchange {
     observer: Arc<Observer>,
     progress: Mutex<Progress>,
@@ -28,7 +28,7 @@ struct Progress {
 }
 
 impl Exchange {
-    /// Adds a record, which is written when the status is known.
+    /// Adds a record, which is written when the status of the response is known.
     pub(super) fn add(&self, line: AuditRecord) {
         let status = {
             let mut progress = lock(&self.progress);
@@ -41,8 +41,8 @@ impl Exchange {
         self.observer.write(line, status);
     }
 
-    /// Sets the status of the response. A response with an error and without a record is a request that was refused before it
-    /// reached the gateway.
+    /// Sets the status of the response. If the status is an error and there is no record, the request was refused before it reached
+    /// the gateway.
     fn respond(&self, status: u16, remote: Option<String>) {
         let lines = {
             let mut progress = lock(&self.progress);
@@ -60,7 +60,7 @@ impl Exchange {
 
 impl Drop for Exchange {
     fn drop(&mut self) {
-        // The client has disconnected before the response.
+        // The client disconnected before the status was known.
         for line in std::mem::take(&mut lock(&self.progress).lines) {
             self.observer.write(line, None);
         }

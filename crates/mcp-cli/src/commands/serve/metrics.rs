@@ -17,11 +17,11 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
-/// Maximum number of series of one kind for one server and for all servers. Further requests count for a series without the name
-/// of the tool and the error. A histogram has 17 lines, so this limits the text to some 10 MB.
+/// Maximum number of series of one kind for one server. Further requests count for a series without the name of the tool and the error.
 const MAX_SERVER_SERIES: usize = 500;
+/// Maximum number of series of one kind for all servers. A histogram has 17 lines, so this limits the text to some 10 MB.
 const MAX_SERIES: usize = 2_000;
-/// Maximum length of the name of a tool in a label.
+/// Maximum length of the name of a tool in a label, in bytes.
 const MAX_NAME: usize = 128;
 const OTHER: &str = "_other";
 /// The buckets of durations in seconds: those of the OpenTelemetry conventions for MCP.
@@ -69,7 +69,7 @@ pub(super) struct Metrics {
     known: Mutex<Known>,
 }
 
-/// The series of each server.
+/// The series of each server, and the numbers of series of all servers.
 #[derive(Default)]
 struct Known {
     by_server: HashMap<String, ServerSeries>,
@@ -174,7 +174,7 @@ impl Metrics {
     pub(super) fn record(&self, request: &ServedRequest<'_>) {
         let server = request.mount.as_deref().unwrap_or_default();
         let is_call = request.method == method::TOOLS_CALL;
-        // A client can send any name, so a name is used only if the server has listed it.
+        // A client can send any name, so a name becomes a label only if the server has listed it.
         let name = request.name.as_deref().filter(|_| is_call);
         let tool = match name {
             Some(name) if request.is_listed && is_label(name) => name,
@@ -216,12 +216,12 @@ impl Metrics {
         }
     }
 
-    /// Counts a request that was refused.
+    /// Counts a refused request.
     pub(super) fn rejected(&self, reason: &'static str) {
         self.rejected.get_or_create(&ReasonLabel { reason }).inc();
     }
 
-    /// Records the duration of a request. At a limit, the tool and the error are left out.
+    /// Records the duration of a request. If a limit of series is reached, the tool and the error become `_other`.
     fn observe(&self, mut labels: OperationLabels, elapsed: Duration) {
         {
             let mut known = lock(&self.known);
@@ -245,7 +245,7 @@ impl Metrics {
         histogram.observe(elapsed.as_secs_f64());
     }
 
-    /// Counts a tool call. At a limit, the tool is left out.
+    /// Counts a tool call. If a limit of series is reached, the tool becomes `_other`.
     fn count(&self, mut labels: CallLabels) {
         {
             let mut known = lock(&self.known);
@@ -261,7 +261,7 @@ impl Metrics {
         self.calls.get_or_create(&labels).inc();
     }
 
-    /// Removes the series of servers that were removed.
+    /// Removes the series of each server that is no longer mounted.
     fn forget(&self, mounts: &[MountStatus]) {
         let mut known = lock(&self.known);
         let Known {
@@ -285,7 +285,7 @@ impl Metrics {
 
     /// Returns the metrics as text, with the current state of the gateway.
     pub(super) fn text(&self, gateway: &Gateway, lost_lines: u64) -> Result<String, fmt::Error> {
-        // Servers that were removed have no metrics.
+        // A server that is no longer mounted has no gauges.
         self.up.clear();
         self.connections.clear();
         self.replacing.clear();
@@ -313,7 +313,7 @@ impl Metrics {
     }
 }
 
-/// Returns whether a name can be a label: it is short, and no character of it needs an escape in the text format.
+/// Returns whether a name can be a label: the name is short, and the text format does not have to escape any character of the name.
 fn is_label(name: &str) -> bool {
     let is_plain = |c: u8| c.is_ascii_graphic() && !matches!(c, b'"' | b'\\');
     name.len() <= MAX_NAME && name.bytes().all(is_plain)

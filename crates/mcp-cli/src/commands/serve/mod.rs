@@ -1,4 +1,4 @@
-//! `mcp serve`.
+//! The command `mcp serve`.
 
 mod audit;
 mod diagnostics;
@@ -29,7 +29,7 @@ use crate::hidden;
 use crate::log;
 use crate::output::say;
 
-/// The environment variable with the bearer token.
+/// The name of the environment variable with the bearer token.
 const TOKEN: &str = "MCP_GATEWAY_TOKEN";
 
 /// Serves the gateway of a configuration file over HTTP or stdio.
@@ -91,10 +91,10 @@ pub(super) async fn run(file: &Path, is_stdio: bool, options: &Options) -> Resul
     served.map(|()| Code::Success)
 }
 
-/// Maximum time to write the last lines of the audit log.
+/// Maximum time to write the last lines of the audit log at the end of the program.
 const MAX_AUDIT_END: Duration = Duration::from_secs(2);
 
-/// Creates the receiver of records, if the configuration needs one.
+/// Creates the observer, if the configuration has metrics or an audit log.
 fn observer(config: &GatewayConfig, is_stdio: bool) -> Result<Option<Arc<Observer>>, Failure> {
     check_audit(config, is_stdio)?;
     let audit = match config.audit() {
@@ -106,7 +106,7 @@ fn observer(config: &GatewayConfig, is_stdio: bool) -> Result<Option<Arc<Observe
     Ok(is_needed.then(|| Arc::new(Observer::new(metrics, audit))))
 }
 
-/// Checks the settings of the audit log, and creates no file.
+/// Checks the settings of the audit log without creating a file.
 fn check_audit(config: &GatewayConfig, is_stdio: bool) -> Result<(), Failure> {
     let Some((path, _)) = config.audit() else {
         return Ok(());
@@ -132,7 +132,7 @@ fn check_audit(config: &GatewayConfig, is_stdio: bool) -> Result<(), Failure> {
     Err(Failure::usage(text))
 }
 
-/// Adds the receiver of records to a gateway.
+/// Adds the observer to a gateway.
 fn observed(builder: GatewayBuilder, observer: Option<&Arc<Observer>>) -> GatewayBuilder {
     let Some(observer) = observer.cloned() else {
         return builder;
@@ -145,7 +145,7 @@ fn observed(builder: GatewayBuilder, observer: Option<&Arc<Observer>>) -> Gatewa
     }
 }
 
-/// Checks a configuration file, and starts nothing.
+/// Checks a configuration file without starting a server.
 pub(super) fn check(file: &Path, is_stdio: bool, options: &Options) -> Result<Code, Failure> {
     let config = read(file, options)?;
     if !is_stdio {
@@ -189,7 +189,7 @@ fn within(file: &Path, failure: Failure) -> Failure {
     failure.about(&file.display().to_string())
 }
 
-/// Returns a number and a noun. The noun is in the singular if the number is 1.
+/// Returns a number with a noun, which is in the singular if the number is 1.
 fn counted(count: usize, noun: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{ending}")
@@ -279,8 +279,8 @@ fn read(file: &Path, options: &Options) -> Result<GatewayConfig, Failure> {
 #[cfg(unix)]
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Reads the configuration file again, on a separate thread, because the gateway is serving. Does not read a pipe or a device,
-/// because reading them can block for any length of time.
+/// Reads the configuration file again. Reads on a separate thread, so that the gateway can serve requests at the same time. Does not
+/// read a pipe or a device, because such a read can block for any length of time.
 #[cfg(unix)]
 async fn read_again(file: &Path, options: &Options) -> Result<GatewayConfig, Failure> {
     let (path, options) = (file.to_owned(), options.clone());
@@ -302,7 +302,7 @@ async fn read_again(file: &Path, options: &Options) -> Result<GatewayConfig, Fai
     }
 }
 
-/// Reports the state of each server, and the rules that match nothing.
+/// Prints the state of each server, and a warning for each rule that matches nothing.
 fn report(gateway: &Gateway) {
     for mount in gateway.mounts() {
         let name = &mount.name;
@@ -321,8 +321,9 @@ fn report(gateway: &Gateway) {
     }
 }
 
-/// Reports the state of the servers after the first attempt to connect to each server. Then reads the configuration file again
-/// after each SIGHUP, and opens the audit log again. If the file has an error, the gateway keeps its configuration. Returns only if SIGHUP cannot be handled.
+/// Reports the state of the servers after the first attempt to connect to each server. After each SIGHUP, opens the audit log and reads
+/// the configuration file again. If the file has an error, the gateway keeps its configuration. Returns only if SIGHUP cannot be
+/// handled.
 #[cfg(unix)]
 async fn report_and_reload(
     file: &Path,
@@ -370,7 +371,7 @@ async fn report_and_reload(
                 config = changed;
                 last_line = Some("reloaded");
             }
-            // The next signal applies the file again.
+            // `config` is not replaced, so the next signal applies the changes again.
             Err(error) => say(&format!("not all servers were changed: {error}")),
         }
     }

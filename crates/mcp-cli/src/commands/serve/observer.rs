@@ -1,4 +1,4 @@
-//! Receives the records of the gateway, for metrics and the audit log.
+//! The observer of a gateway, which writes metrics and the audit log.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,13 +12,13 @@ use super::audit::Audit;
 use super::exchange::{AuditRecord, Exchange};
 use super::metrics::Metrics;
 
-/// The receiver of records. Either part can be missing.
+/// The receiver of the records of a gateway. The metrics or the audit log can be missing.
 pub(in crate::commands) struct Observer {
     pub(super) metrics: Option<Metrics>,
     pub(super) audit: Option<Audit>,
-    /// Limits the lines of requests that were refused, because anyone can send them.
+    /// Limits the lines for requests that were refused before they reached the gateway, because unauthenticated clients can cause them.
     refused: LogLimit,
-    /// Limits the lines of requests that exceed a limit of their client.
+    /// Limits the lines for requests that exceed a limit of their client.
     limited: LogLimit,
 }
 
