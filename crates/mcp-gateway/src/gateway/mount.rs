@@ -132,10 +132,10 @@ struct Connected {
 }
 
 impl MountedServer {
-    /// # Errors
     /// Creates a mounted server, which is not connected yet.
     ///
-    /// # Errors The name or the transform is not valid.
+    /// # Errors
+    /// The name or the transform is not valid.
     pub(super) fn new(
         name: &str,
         mut mount: Mount,

@@ -139,8 +139,8 @@ impl Diagnostics {
 fn server(mount: &MountStatus) -> Value {
     let state = match (mount.is_connected, &mount.error) {
         (true, _) => "connected",
+        (false, _) if mount.revision.is_some() => "disconnected",
         (false, Some(_)) => "failed",
-        (false, None) if mount.revision.is_some() => "disconnected",
         (false, None) => "connecting",
     };
     let error = mount.replacement_error.as_ref().or(mount.error.as_ref());

@@ -27,7 +27,8 @@ pub(super) fn encode(cursors: &Cursors) -> Option<String> {
 /// # Errors
 /// Decodes a cursor of the gateway.
 ///
-/// # Errors The text is not a cursor of a gateway.
+/// # Errors
+/// The text is not a cursor of a gateway.
 pub(super) fn decode(text: &str) -> Result<Cursors, ErrorObject> {
     let bytes = match text.len() > MAX_MERGED {
         true => None,
