@@ -51,6 +51,8 @@ impl Engine {
         }
     }
 
+    /// Checks a value against the schema.
+    ///
     /// # Errors
     /// The value does not match the schema. The list has the first violations, at most `max`.
     pub(super) fn check(

@@ -24,7 +24,6 @@ pub(super) fn encode(cursors: &Cursors) -> Option<String> {
     Some(BASE64URL_NOPAD.encode(&text))
 }
 
-/// # Errors
 /// Decodes a cursor of the gateway.
 ///
 /// # Errors
