@@ -217,8 +217,7 @@ fn the_address_for_operators_is_not_for_web_pages_of_other_hosts() {
     assert!(response.starts_with("HTTP/1.1 405 "), "{response}");
     assert!(get(&operators, "/").starts_with("HTTP/1.1 404 "));
     assert!(get(&url, "/metrics").starts_with("HTTP/1.1 404 "));
-    let rebound =
-        format!("GET /status HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n");
+    let rebound = "GET /status HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n";
     let address = operators.strip_prefix("http://").unwrap();
     let address = address.strip_suffix("/mcp").unwrap();
     let mut stream = std::net::TcpStream::connect(address).unwrap();
