@@ -87,6 +87,7 @@ async function cancellation(s) {
   const options = { signal: abort.signal, onprogress: () => abort.abort("enough") };
   let answered = true;
   await s.call("wait_for_cancel", {}, options).catch(() => (answered = false));
+  s.hasCancelled = true;
   ensure(!answered, "the call was answered");
   await s.call("echo", { message: "still there" });
   same("late answers", s.seen.errors, []);
