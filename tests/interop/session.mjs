@@ -45,13 +45,13 @@ const CAPABILITIES = {
 };
 
 /**
- * What the first SDK reports of a cancelled call: its stream ends without a response, the client tries to resume it, and the server
- * says that there is nothing to resume.
+ * What the SDKs report of a cancelled call: its stream ends without a response, the client tries to resume it, and the server says
+ * that there is nothing to resume.
  */
 const UNRESUMED = [
-  "Streamable HTTP error: Failed to open SSE stream: Bad Request",
-  "Failed to reconnect SSE stream: Streamable HTTP error: Failed to open SSE stream: Bad Request",
-  "Maximum reconnection attempts (2) exceeded.",
+  /^(Streamable HTTP error: )?Failed to open SSE stream: Bad Request$/,
+  /^Failed to reconnect SSE stream: (Streamable HTTP error: )?Failed to open SSE stream: Bad Request$/,
+  /^Maximum reconnection attempts \(\d\) exceeded\.$/,
 ];
 
 export class Session {
@@ -131,10 +131,11 @@ export class Session {
   async close() {
     const { sessionId } = this.transport;
     // Before the end: the first SDK reports that it closes its own stream.
-    const isExpected = (error) => this.hasCancelled && UNRESUMED.includes(error);
-    same("errors", this.seen.errors.filter((error) => !isExpected(error)), []);
+    const isExpected = (error) => this.hasCancelled && UNRESUMED.some((known) => known.test(error));
+    const errors = this.seen.errors.filter((error) => !isExpected(error));
     await this.transport.terminateSession?.();
     await this.client.close();
+    same("errors", errors, []);
     return this.left(sessionId);
   }
 }
