@@ -184,8 +184,10 @@ impl Host {
     /// Returns the tool with this name, and its server.
     pub(crate) fn find_tool(&self, name: &str) -> Option<(SupervisedClient, Arc<Tool>)> {
         let servers = self.0.read();
-        let mut servers = servers.values();
-        servers.find_map(|server| {
+        // Nearly all names begin with the name of their server, so the others need not be asked.
+        let ends = name.match_indices("__").map(|(end, _)| end);
+        let named = ends.filter_map(|end| servers.get(&name[..end]));
+        named.chain(servers.values()).find_map(|server| {
             let tool = server.tool(name)?;
             Some((server.client.clone(), tool))
         })
