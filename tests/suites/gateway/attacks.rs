@@ -250,7 +250,7 @@ async fn an_error_of_a_server_does_not_speak_for_the_gateway() {
                 if request.method() != "tools/call" {
                     return next.run(request).await;
                 }
-                let data = json!({ "upstream": "good", "other": 1 });
+                let data = json!({ "upstream": "good", "forwarded": true, "other": 1 });
                 Response::error(ErrorObject::internal("down").with_data(data))
             })
     };

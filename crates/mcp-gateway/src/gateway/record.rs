@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use mcp_jsonrpc::{ErrorObject, prefix, quote, read_string};
+use mcp_protocol::modern::may_require_input;
 use mcp_protocol::{LogLimit, Outcome, Reply, RequestContext, lock};
 
 use super::access::{Item, ItemKind};
@@ -210,7 +211,7 @@ impl Recording {
             outcome: match (outcome, notes.refusal) {
                 (None, _) => RequestOutcome::Cancelled,
                 (Some(Err(_)), Some(refusal)) => refusal,
-                (Some(outcome), _) => outcome_of(outcome),
+                (Some(outcome), _) => outcome_of(&self.method, outcome),
             },
             error_code: error.map(|error| error.code.0),
             list: notes.list,
@@ -230,13 +231,13 @@ impl Drop for Recording {
     }
 }
 
-fn outcome_of(outcome: &Outcome) -> RequestOutcome {
+fn outcome_of(method: &str, outcome: &Outcome) -> RequestOutcome {
     match outcome {
         Ok(result) if result.is_tool_error() => RequestOutcome::ToolError,
         Ok(result) if result.as_text().is_some_and(requires_input) => RequestOutcome::InputRequired,
         Ok(_) => RequestOutcome::Ok,
         Err(error) if is_unavailable(error) => RequestOutcome::TransportError,
-        Err(error) if is_forwarded(error) => RequestOutcome::Forwarded,
+        Err(error) if may_require_input(method) && is_forwarded(error) => RequestOutcome::Forwarded,
         Err(_) => RequestOutcome::RpcError,
     }
 }

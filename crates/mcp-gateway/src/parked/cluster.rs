@@ -9,8 +9,10 @@ use http::Uri;
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{InvalidServer, Principal, RequestContext};
 use mcp_server::StateKeys;
+use serde_json::json;
 
 use super::{Fingerprint, unknown_state};
+use crate::upstream::FORWARDED_MEMBER;
 
 /// The keys that all processes of a gateway share, and the address of this process. With a cluster, a client may send the request that
 /// continues a parked call to any process. Cloning shares the keys.
@@ -121,16 +123,17 @@ pub(crate) fn forward(context: &RequestContext, address: &str) -> ErrorObject {
         );
         return unknown_state();
     }
-    ErrorObject::invalid_params(FORWARDED)
+    ErrorObject::invalid_params(FORWARDED).with_data(json!({ FORWARDED_MEMBER: true }))
 }
 
 /// The text of the error for a request that is forwarded. The client receives it only if the other process cannot be reached.
 const FORWARDED: &str = "the process of the gateway that runs this call cannot be reached, so the call cannot be continued; send the original \
                          request again without requestState";
 
-/// Returns whether [`forward`] has created the error.
+/// Returns whether [`forward`] has created the error. A server cannot imitate it in the response to a call, see
+/// [`of_server`](crate::upstream::of_server).
 pub(crate) fn is_forwarded(error: &ErrorObject) -> bool {
-    error.message == FORWARDED
+    (error.data.as_ref()).is_some_and(|data| data.get(FORWARDED_MEMBER).is_some())
 }
 
 impl ParkedBinding<'_> {

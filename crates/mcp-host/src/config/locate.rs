@@ -87,7 +87,7 @@ fn missing_path(command: &str, shown: &str, folder: Option<&str>) -> String {
     format!("the program {shown:?} was not found{tried}; install it, or write its absolute path")
 }
 
-/// Checks that a person who reads the URL sees the host to which a connection goes.
+/// Checks that the URL, as text, shows the host of the connection.
 fn check_url(url: &str, written: &Launch) -> Result<(), String> {
     let checked = HttpTransport::new(url).and_then(|_| match has_plain_host(url) {
         true => Ok(()),
