@@ -45,6 +45,8 @@ mod documents {
     struct Http;
     #[doc = include_str!("../../docs/guide/authorization.md")]
     struct Authorization;
+    #[doc = include_str!("../../docs/guide/networks.md")]
+    struct Networks;
     #[doc = include_str!("../../docs/guide/revisions.md")]
     struct Revisions;
     #[doc = include_str!("../../docs/guide/tasks.md")]

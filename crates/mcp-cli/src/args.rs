@@ -71,6 +71,16 @@ pub(crate) struct Options {
     /// A file with certificates of additional CAs to trust, in PEM format.
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) ca: Option<PathBuf>,
+    /// A file with the certificate that this program presents to servers, in PEM format.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) client_cert: Option<PathBuf>,
+    /// A file with the private key of the certificate, in PEM format. Default: the file of --client-cert.
+    #[arg(long, global = true, value_name = "FILE", requires = "client_cert")]
+    pub(crate) client_key: Option<PathBuf>,
+    /// The URL of a proxy for requests to other machines, or none. Default: the proxy of the environment variables HTTPS_PROXY,
+    /// HTTP_PROXY, ALL_PROXY and NO_PROXY.
+    #[arg(long, global = true, value_name = "URL")]
+    pub(crate) proxy: Option<String>,
     /// Also send the token of --header over http to another machine, although others can read it in transit.
     #[arg(long, global = true)]
     pub(crate) allow_http: bool,

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use http::HeaderName;
 use mcp_client::{Client, ClientBuilder, Root, Timeouts, Transport};
-use mcp_host::client_tls;
-use mcp_transport_http::{ClientTls, HttpTransport};
+use mcp_host::NetworkConfig;
+use mcp_transport_http::{ClientProxy, ClientTls, HttpTransport};
 use mcp_transport_stdio::{ChildProcess, Stderr};
 
 use crate::answers::Answers;
@@ -152,7 +152,9 @@ pub(crate) fn http(server: &HttpServer, options: &Options) -> Result<HttpTranspo
     }
     let invalid = |error: mcp_client::TransportError| Failure::usage(error.to_string());
     let mut transport = HttpTransport::new(server.url.as_str()).map_err(invalid)?;
-    if let Some(tls) = tls(options)? {
+    let (tls, proxy) = network(options)?;
+    transport = transport.proxy(proxy);
+    if let Some(tls) = tls {
         transport = transport.tls(tls);
     }
     let mut headers: Vec<(&str, &str)> = { server.headers.iter() }
@@ -196,10 +198,26 @@ pub(crate) fn http(server: &HttpServer, options: &Options) -> Result<HttpTranspo
     Ok(transport)
 }
 
-/// Reads the CA certificates from the file of the option `--ca`.
-pub(crate) fn tls(options: &Options) -> Result<Option<ClientTls>, Failure> {
-    let tls = options.ca.as_deref().map(client_tls).transpose();
-    tls.map_err(|error| Failure::usage(format!("--ca {error}")))
+/// Returns the files of certificates and the proxy that the options name.
+pub(crate) fn network_config(options: &Options) -> NetworkConfig {
+    let mut network = NetworkConfig::new();
+    network.ca.clone_from(&options.ca);
+    network.certificate.clone_from(&options.client_cert);
+    network.key.clone_from(&options.client_key);
+    network.proxy.clone_from(&options.proxy);
+    network
+}
+
+/// Reads the files of `--ca`, `--client-cert` and `--client-key`, and parses the URL of `--proxy`.
+pub(crate) fn network(options: &Options) -> Result<(Option<ClientTls>, ClientProxy), Failure> {
+    let usage = |option: &'static str| move |error| Failure::usage(format!("{option} {error}"));
+    let network = network_config(options);
+    let proxy = network.client_proxy().map_err(usage("--proxy"))?;
+    let mut of_ca = NetworkConfig::new();
+    of_ca.ca.clone_from(&network.ca);
+    of_ca.tls().map_err(usage("--ca"))?;
+    let tls = network.tls().map_err(usage("--client-cert"))?;
+    Ok((tls, proxy))
 }
 
 /// Returns the directories as roots, with absolute `file` URLs.

@@ -85,11 +85,15 @@ impl Failure {
         self
     }
 
-    /// If the CA of a server is not trusted, adds advice how to trust it.
-    pub(crate) fn hint_at_ca(self, error: &(dyn std::error::Error + 'static)) -> Self {
+    /// Adds advice for the user if the CA of a server is not trusted, or if the server requires a client certificate.
+    pub(crate) fn hint_at_certificate(self, error: &(dyn std::error::Error + 'static)) -> Self {
         match TlsFailure::of(error) {
             Some(failure) if failure.is_unknown_issuer => self.hint(
                 "to trust the CA of this server, use --ca FILE with its certificate".to_owned(),
+            ),
+            Some(failure) if failure.is_certificate_required => self.hint(
+                "to present a client certificate, use --client-cert FILE and --client-key FILE"
+                    .to_owned(),
             ),
             _ => self,
         }
@@ -131,7 +135,7 @@ impl From<Error> for Failure {
         let mut text = error.to_string();
         // The text has the reason in plain words.
         if TlsFailure::of(&error).is_some() {
-            let failure = Self::new(code, text).hint_at_ca(&error);
+            let failure = Self::new(code, text).hint_at_certificate(&error);
             let is_of_tls = true;
             return Self {
                 is_of_tls,

@@ -95,8 +95,9 @@ pub(crate) fn stored(server: &HttpServer, options: &Options) -> Result<OAuth, Fa
 }
 
 fn builder(url: &Url, agent: impl UserAgent, options: &Options) -> Result<OAuthBuilder, Failure> {
-    let mut builder = OAuth::client(url.as_str()).user_agent(agent);
-    if let Some(tls) = connect::tls(options)? {
+    let (tls, proxy) = connect::network(options)?;
+    let mut builder = OAuth::client(url.as_str()).user_agent(agent).proxy(proxy);
+    if let Some(tls) = tls {
         builder = builder.tls(tls);
     }
     let builder = builder.store(FileTokenStore::new(tokens()?));
@@ -287,7 +288,7 @@ pub(crate) async fn logout(
 }
 
 fn failed(error: &Error) -> Failure {
-    let failure = Failure::new(Code::ActionRequired, error.to_string()).hint_at_ca(error);
+    let failure = Failure::new(Code::ActionRequired, error.to_string()).hint_at_certificate(error);
     match error.kind() {
         ErrorKind::NoAuthorizationServer => failure.hint(format!("{TOKENS_ONLY}: {PASS_TOKEN}")),
         _ => failure,

@@ -70,12 +70,9 @@ mod text;
 mod text_file;
 mod type_names;
 
-#[cfg(feature = "tls")]
-#[doc(hidden)]
-pub use config::client_tls;
 pub use config::{
     Config, ConfigError, ConfigErrorKind, ConfigFormat, ConfigInput, HeadersHelper, Launch,
-    ServerConfig, Variables,
+    NetworkConfig, ServerConfig, Variables,
 };
 pub use consent::{
     ActionKind, Approval, ApprovalFile, ApprovalKey, ApprovalStore, AuditLog, Consent,

@@ -16,6 +16,7 @@
 //! - `http2` (default): HTTP/2 with prior knowledge, in addition to HTTP/1.1, for [`serve`] and
 //!   related functions.
 //! - `client` (default): [`HttpTransport`].
+//! - `proxy`: [`ClientProxy`], the proxy of a client. `client` enables it.
 //! - `tls`: `https` for the client, with rustls, the certificates of the operating system, and those of [`ClientTls`].
 //! - `forward`: `ServerOptions::with_forwarding`, for several endpoints behind a load balancer.
 //! - `testing`: [`testing`], tests for implementations of [`SessionStore`] and [`EventStore`].
@@ -37,6 +38,8 @@ pub mod http_service;
 mod legacy;
 #[cfg(any(feature = "client", feature = "server"))]
 mod permit;
+#[cfg(feature = "proxy")]
+mod proxy;
 #[cfg(feature = "server")]
 mod server;
 #[cfg(feature = "client")]
@@ -52,6 +55,13 @@ pub use client::{AfterRefusal, Authorize, ClientOptions, HttpTransport};
 pub use http_service::{RemovedAuthorization, RequestBody};
 #[cfg(all(feature = "legacy", feature = "server"))]
 pub use legacy::server::LegacyEndpoint;
+#[cfg(feature = "proxy")]
+pub use proxy::{ClientProxy, ProxyDecision};
+#[cfg(feature = "proxy")]
+#[doc(hidden)]
+pub use proxy::{ClientStream, Tunnel};
+#[cfg(feature = "forward")]
+pub use server::ForwardedResponse;
 #[cfg(feature = "server")]
 pub use server::{
     Body, CORS_METHODS, CORS_REQUEST_HEADERS, CORS_RESPONSE_HEADERS, ConnectionLimits, Durability,

@@ -1,12 +1,17 @@
-//! TLS of clients: which certificates they trust, and advice for users after a failed handshake.
+//! TLS of clients: trusted certificates, client certificates, and advice for users after a failed handshake.
+
+mod environment;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use mcp_protocol::TransportError;
+use rustls::crypto::CryptoProvider;
+use rustls::crypto::ring::default_provider;
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{CertificateError, ClientConfig, InvalidMessage, RootCertStore};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::sign::CertifiedKey;
+use rustls::{AlertDescription, CertificateError, ClientConfig, InvalidMessage, RootCertStore};
 use rustls_platform_verifier::Verifier;
 
 use crate::http_service::causes;
@@ -15,12 +20,23 @@ use crate::http_service::causes;
 const MAX_NAMES: usize = 8;
 const SECONDS_PER_DAY: u64 = 24 * 3_600;
 
-/// TLS settings of a client: the certificates that it trusts in addition to the certificates of the operating system. All clones
-/// share the certificates that were read.
+/// TLS settings of a client: the certificates that it trusts in addition to the certificates of the operating system, and the
+/// certificate that it presents to servers. All clones share the certificates that were read.
+///
+/// The environment variables `SSL_CERT_FILE` (a file in PEM format) and `SSL_CERT_DIR` (folders with such files, as `openssl rehash`
+/// names them) also add trusted certificates. They do not replace the certificates of the operating system.
 #[derive(Clone, Default)]
 pub struct ClientTls {
     roots: Vec<CertificateDer<'static>>,
+    identity: Option<Arc<ClientIdentity>>,
     config: Arc<OnceLock<ClientConfig>>,
+}
+
+/// A client certificate with its private key.
+#[derive(PartialEq, Eq)]
+struct ClientIdentity {
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
 }
 
 impl ClientTls {
@@ -55,6 +71,39 @@ impl ClientTls {
         Ok(self)
     }
 
+    /// Sets the certificate that the client presents to servers and proxies that request one. `chain` is the content of a file with
+    /// the certificate of the client, followed by the certificates of intermediate CAs, in PEM format. `key` is the content of a
+    /// file with the private key, also in PEM format, without a password.
+    ///
+    /// # Errors
+    /// `chain` has no certificate, `key` has no private key or has a password, or the key does not belong to the certificate. The
+    /// error does not contain the key.
+    pub fn with_client_certificate(
+        mut self,
+        chain: impl AsRef<[u8]>,
+        key: impl AsRef<[u8]>,
+    ) -> Result<Self, TransportError> {
+        let wrong = |text: &str| TransportError::new(text.to_owned());
+        let chain = CertificateDer::pem_slice_iter(chain.as_ref()).collect::<Result<Vec<_>, _>>();
+        let chain = chain.ok().filter(|chain| !chain.is_empty()).ok_or_else(|| {
+            wrong("there is no client certificate in PEM format, which begins with \"-----BEGIN CERTIFICATE-----\"")
+        })?;
+        let is_encrypted = key.as_ref().windows(9).any(|part| part == b"ENCRYPTED");
+        let key = PrivateKeyDer::from_pem_slice(key.as_ref()).map_err(|_| match is_encrypted {
+            true => wrong("the private key of the client has a password; write the key without a password, for example with `openssl pkey`"),
+            false => wrong("there is no private key in PEM format, which begins with \"-----BEGIN PRIVATE KEY-----\""),
+        })?;
+        CertifiedKey::from_der(chain.clone(), key.clone_key(), &default_provider()).map_err(
+            |error| {
+                let text = "the private key and the client certificate cannot be used together";
+                TransportError::new(format!("{text}: {error}")).with_source(error)
+            },
+        )?;
+        self.identity = Some(Arc::new(ClientIdentity { chain, key }));
+        self.config = Arc::default();
+        Ok(self)
+    }
+
     /// Returns the configuration of rustls. It has its own crypto provider, because only the program should set the default
     /// provider of the process.
     ///
@@ -66,27 +115,33 @@ impl ClientTls {
     pub fn config(&self) -> Result<ClientConfig, rustls::Error> {
         // Most clients have the default settings, each in a new value.
         static SYSTEM: OnceLock<ClientConfig> = OnceLock::new();
-        let known = match self.roots.is_empty() {
+        let known = match self.roots.is_empty() && self.identity.is_none() {
             true => &SYSTEM,
             false => &*self.config,
         };
         if let Some(config) = known.get() {
             return Ok(config.clone());
         }
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let verifier = Verifier::new_with_extra_roots(self.roots.clone(), Arc::clone(&provider))?;
-        let config = ClientConfig::builder_with_provider(provider)
+        let provider: Arc<CryptoProvider> = Arc::new(default_provider());
+        let roots = self.roots.iter().cloned().chain(environment::roots());
+        let verifier = Verifier::new_with_extra_roots(roots, Arc::clone(&provider))?;
+        let builder = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
             .dangerous()
-            .with_custom_certificate_verifier(Arc::new(verifier))
-            .with_no_client_auth();
+            .with_custom_certificate_verifier(Arc::new(verifier));
+        let config = match &self.identity {
+            None => builder.with_no_client_auth(),
+            Some(identity) => {
+                builder.with_client_auth_cert(identity.chain.clone(), identity.key.clone_key())?
+            }
+        };
         Ok(known.get_or_init(|| config).clone())
     }
 }
 
 impl PartialEq for ClientTls {
     fn eq(&self, other: &Self) -> bool {
-        self.roots == other.roots
+        self.roots == other.roots && self.identity == other.identity
     }
 }
 
@@ -96,6 +151,7 @@ impl fmt::Debug for ClientTls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientTls")
             .field("root_certificates", &self.roots.len())
+            .field("has_client_certificate", &self.identity.is_some())
             .finish_non_exhaustive()
     }
 }
@@ -108,6 +164,8 @@ pub struct TlsFailure {
     pub reason: String,
     /// Whether the certificate was issued by a CA that the client does not trust.
     pub is_unknown_issuer: bool,
+    /// Whether the server requires a client certificate.
+    pub is_certificate_required: bool,
 }
 
 impl TlsFailure {
@@ -115,6 +173,8 @@ impl TlsFailure {
     pub fn of(error: &(dyn std::error::Error + 'static)) -> Option<Self> {
         let error = causes(error).find_map(|error| error.downcast_ref::<rustls::Error>())?;
         let mut is_unknown_issuer = false;
+        let is_certificate_required =
+            *error == rustls::Error::AlertReceived(AlertDescription::CertificateRequired);
         let reason = match error {
             rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
                 "the server does not answer with TLS on this port; if it has no TLS, use http:// instead of https://"
@@ -124,11 +184,21 @@ impl TlsFailure {
                 is_unknown_issuer = *problem == CertificateError::UnknownIssuer;
                 certificate_reason(problem)
             }
+            rustls::Error::AlertReceived(AlertDescription::CertificateRequired) => {
+                "the server requires a client certificate".to_owned()
+            }
+            rustls::Error::AlertReceived(
+                AlertDescription::BadCertificate
+                | AlertDescription::CertificateUnknown
+                | AlertDescription::UnknownCA
+                | AlertDescription::AccessDenied,
+            ) => "the server does not accept the client certificate".to_owned(),
             other => format!("the TLS handshake failed: {other}"),
         };
         Some(Self {
             reason,
             is_unknown_issuer,
+            is_certificate_required,
         })
     }
 }
@@ -211,6 +281,33 @@ mod tests {
         ] {
             let error = ClientTls::new().with_root_certificates(pem).unwrap_err();
             assert!(error.to_string().contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_unusable_client_certificate_is_refused() {
+        let file = |name: &str| {
+            let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+            std::fs::read(folder.join("tests/certificates").join(name)).unwrap()
+        };
+        let (chain, key) = (file("client.pem"), file("client.key"));
+        let with = |chain: &[u8], key: &[u8]| ClientTls::new().with_client_certificate(chain, key);
+        let tls = with(&chain, &key).unwrap();
+        assert!(tls.config().is_ok());
+        assert_eq!(tls, with(&chain, &key).unwrap());
+        assert_ne!(tls, ClientTls::new());
+        let encrypted =
+            b"-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n";
+        for (chain, key, expected) in [
+            (&b""[..], &*key, "no client certificate"),
+            (&*key, &*key, "no client certificate"),
+            (&*chain, &b""[..], "no private key"),
+            (&*chain, &*chain, "no private key"),
+            (&*chain, &encrypted[..], "has a password"),
+            (&*chain, &*file("server.key"), "cannot be used together"),
+        ] {
+            let error = with(chain, key).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! The built-in HTTP client, and name resolution that is restricted to allowed addresses.
+//! The built-in HTTP client, its proxy, and name resolution that is restricted to allowed addresses.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -6,13 +6,14 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use http::{Request, Response};
+use http::{Request, Response, Uri};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::dns::Name;
 use hyper_util::rt::TokioExecutor;
 use mcp_protocol::BoxFuture;
 use mcp_transport_http::http_service::{BoxError, HttpService, ResponseBody, TowerService};
+use mcp_transport_http::{ClientProxy, ClientStream};
 use tower_service::Service;
 
 use super::url_policy::UrlPolicy;
@@ -32,15 +33,22 @@ pub(crate) struct BuiltInService {
     resolver: PolicyResolver,
     timeout: Duration,
     tls: Tls,
+    proxy: ClientProxy,
     service: OnceLock<Box<dyn HttpService<RequestBody>>>,
 }
 
 impl BuiltInService {
-    pub(crate) fn new(resolver: PolicyResolver, timeout: Duration, tls: Tls) -> Self {
+    pub(crate) fn new(
+        resolver: PolicyResolver,
+        timeout: Duration,
+        tls: Tls,
+        proxy: ClientProxy,
+    ) -> Self {
         Self {
             resolver,
             timeout,
             tls,
+            proxy,
             service: OnceLock::new(),
         }
     }
@@ -52,7 +60,14 @@ impl BuiltInService {
         let mut tcp = HttpConnector::new_with_resolver(self.resolver.clone());
         tcp.set_nodelay(true);
         tcp.set_connect_timeout(Some(self.timeout));
-        let service = secure(tcp, &self.tls)?;
+        tcp.enforce_http(false);
+        let connector = ProxyConnector {
+            direct: tcp,
+            proxy: self.proxy.clone(),
+            #[cfg(feature = "tls")]
+            tls: self.tls.clone(),
+        };
+        let service = secure(connector, &self.tls)?;
         Ok(&**self.service.get_or_init(|| service))
     }
 }
@@ -70,14 +85,49 @@ impl HttpService<RequestBody> for BuiltInService {
     }
 }
 
+/// A connector that reaches servers directly or through a proxy. A direct connection goes only to allowed addresses. The address
+/// of a server behind a proxy is not checked, because the proxy looks up the name.
+#[derive(Clone)]
+struct ProxyConnector {
+    direct: HttpConnector<PolicyResolver>,
+    proxy: ClientProxy,
+    #[cfg(feature = "tls")]
+    tls: Tls,
+}
+
+impl Service<Uri> for ProxyConnector {
+    type Response = ClientStream;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<ClientStream, BoxError>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.direct.poll_ready(cx).map_err(Into::into)
+    }
+
+    fn call(&mut self, target: Uri) -> Self::Future {
+        let mut tunnel = match self.proxy.tunnel(&target) {
+            Ok(Some(tunnel)) => tunnel,
+            Ok(None) => {
+                let connecting = self.direct.call(target);
+                return Box::pin(async move { Ok(ClientStream::new(connecting.await?)) });
+            }
+            Err(error) => return Box::pin(async move { Err(error.into()) }),
+        };
+        #[cfg(feature = "tls")]
+        {
+            tunnel = tunnel.with_tls(&self.tls);
+        }
+        tunnel.call(target)
+    }
+}
+
 #[cfg(feature = "tls")]
 fn secure(
-    mut tcp: HttpConnector<PolicyResolver>,
+    connector: ProxyConnector,
     tls: &Tls,
 ) -> Result<Box<dyn HttpService<RequestBody>>, Error> {
     use crate::error::ErrorKind;
 
-    tcp.enforce_http(false);
     let config = tls.config().map_err(|error| {
         let message = "cannot use the certificates of this system";
         Error::caused(ErrorKind::Setup, message, error)
@@ -86,7 +136,7 @@ fn secure(
         .with_tls_config(config)
         .https_or_http()
         .enable_http1()
-        .wrap_connector(tcp);
+        .wrap_connector(connector);
     Ok(Box::new(TowerService::new(
         builder().build::<_, RequestBody>(connector),
     )))
@@ -94,12 +144,9 @@ fn secure(
 
 #[cfg(not(feature = "tls"))]
 #[expect(clippy::unnecessary_wraps, reason = "fails only with TLS")]
-fn secure(
-    tcp: HttpConnector<PolicyResolver>,
-    _: &Tls,
-) -> Result<Box<dyn HttpService<RequestBody>>, Error> {
+fn secure(connector: ProxyConnector, _: &Tls) -> Result<Box<dyn HttpService<RequestBody>>, Error> {
     Ok(Box::new(TowerService::new(
-        builder().build::<_, RequestBody>(tcp),
+        builder().build::<_, RequestBody>(connector),
     )))
 }
 

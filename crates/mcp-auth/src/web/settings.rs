@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use mcp_transport_http::ClientProxy;
 use mcp_transport_http::http_service::HttpService;
 use url::Url;
 
@@ -28,7 +29,16 @@ macro_rules! shared_setters {
             self
         }
 
-        /// Sets the certificates that are trusted in addition to the certificates of the operating system.
+        /// Sets the proxy for requests to authorization servers. Default: the proxy of the environment variables, as
+        /// [`ClientProxy::from_environment`](mcp_transport_http::ClientProxy::from_environment) describes. With a
+        /// proxy, only addresses in URLs are checked, because the proxy looks up host names.
+        pub fn proxy(mut self, proxy: mcp_transport_http::ClientProxy) -> Self {
+            self.http_settings.proxy = proxy;
+            self
+        }
+
+        /// Sets the certificates that are trusted in addition to the certificates of the operating system, and the client
+        /// certificate.
         #[cfg(feature = "tls")]
         pub fn tls(mut self, tls: mcp_transport_http::ClientTls) -> Self {
             self.http_settings.tls = tls;
@@ -75,6 +85,7 @@ pub(crate) struct HttpSettings {
     pub(crate) private: PrivateNetworks,
     pub(crate) limits: Limits,
     pub(crate) tls: Tls,
+    pub(crate) proxy: ClientProxy,
     pub(crate) resolver: Arc<dyn Resolver>,
     pub(crate) service: Option<Arc<dyn HttpService<RequestBody>>>,
 }
@@ -85,6 +96,7 @@ impl HttpSettings {
             private: PrivateNetworks::Forbidden,
             limits,
             tls: Tls::default(),
+            proxy: ClientProxy::default(),
             resolver: Arc::new(SystemResolver),
             service: None,
         }
@@ -110,7 +122,8 @@ impl HttpSettings {
                     resolver: self.resolver,
                     policy: policy.clone(),
                 };
-                Arc::new(BuiltInService::new(resolver, self.limits.timeout, self.tls))
+                let timeout = self.limits.timeout;
+                Arc::new(BuiltInService::new(resolver, timeout, self.tls, self.proxy))
             }
         };
         Ok(HttpClient {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_gateway::{Proxy, Sharing, Upstream};
-use mcp_host::StderrLog;
+use mcp_host::{NetworkConfig, StderrLog};
 
 use super::http::{self, HttpSettings};
 use crate::args::{Options, Words};
@@ -46,7 +46,7 @@ pub(super) async fn run(
         public_url_setting: "--public-url",
         allowed_origins: &settings.allow_origin,
         authorization: None,
-        ca: None,
+        network: NetworkConfig::new(),
         scopes_supported: Vec::new(),
         token_variable: TOKEN,
         own_address: None,

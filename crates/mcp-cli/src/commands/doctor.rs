@@ -14,7 +14,7 @@ use crate::connect::Connection;
 use crate::failure::{Code, Failure};
 use crate::hidden::hide;
 use crate::target::{HttpServer, Server, Target};
-use crate::{login, output};
+use crate::{connect, login, output};
 
 /// Timeout of the DNS lookup, and timeout of the TCP connection.
 const NETWORK: Duration = Duration::from_secs(10);
@@ -77,7 +77,7 @@ async fn diagnose(
     report: &mut Report,
 ) -> Result<Code, Failure> {
     let is_reachable = match &target.server {
-        Server::Http(server) => network(&server.url, report).await?,
+        Server::Http(server) => network(&server.url, options, report).await?,
         Server::Program(child) => program(&child.command, report)?,
     };
     if !is_reachable {
@@ -125,8 +125,25 @@ async fn diagnose(
     Ok(code)
 }
 
-/// Looks up the host of the server and opens a TCP connection. Returns whether the server accepts connections.
-async fn network(url: &Url, report: &mut Report) -> Result<bool, Failure> {
+/// Reports the proxy for the server. Then looks up the host of the proxy, or of the server if there is no proxy, and opens a TCP
+/// connection. Returns whether the host accepts connections.
+async fn network(url: &Url, options: &Options, report: &mut Report) -> Result<bool, Failure> {
+    let (_, proxy) = connect::network(options)?;
+    let decision = match proxy.decide(url.as_str()) {
+        Ok(decision) => decision,
+        Err(error) => {
+            report.add(false, "proxy", error.to_string())?;
+            return Ok(false);
+        }
+    };
+    let shown = decision.proxy.as_deref().unwrap_or("none");
+    report.add(true, "proxy", format!("{shown}: {}", decision.reason))?;
+    let proxy = decision.proxy.and_then(|proxy| Url::parse(&proxy).ok());
+    reach(proxy.as_ref().unwrap_or(url), report).await
+}
+
+/// Looks up the host of a URL and opens a TCP connection. Returns whether the host accepts connections.
+async fn reach(url: &Url, report: &mut Report) -> Result<bool, Failure> {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     let port = url.port_or_known_default().unwrap_or(80);
     let late = || {

@@ -2,7 +2,6 @@
 
 use std::fmt::Display;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::Arc;
 
 use data_encoding::BASE64URL_NOPAD;
@@ -11,7 +10,7 @@ use mcp_auth::server::{
     Identity, Jwt, RequireBearer, StaticTokens, Verify, require_bearer, static_tokens,
 };
 use mcp_gateway::{ClientToken, TokenSource};
-use mcp_host::client_tls;
+use mcp_host::NetworkConfig;
 use mcp_protocol::Service;
 use mcp_transport_http::{
     CORS_METHODS, CORS_RESPONSE_HEADERS, Endpoint, ServerOptions, serve_layered, shutdown_signal,
@@ -37,8 +36,8 @@ pub(super) struct HttpSettings<'a> {
     pub(super) allowed_origins: &'a [String],
     /// The tokens of the configuration, and the scopes that every token must have. `None` if all clients have the same token.
     pub(super) authorization: Option<(TokenSource<'a>, &'a [String])>,
-    /// A file with certificates of additional CAs to trust for requests to the authorization server.
-    pub(super) ca: Option<&'a Path>,
+    /// Certificates and proxy for requests to the authorization server.
+    pub(super) network: NetworkConfig,
     /// The scopes that clients request when they sign in.
     pub(super) scopes_supported: Vec<String>,
     /// The environment variable with the bearer token of all clients, if the configuration has no tokens.
@@ -129,9 +128,11 @@ impl HttpSettings<'_> {
     /// Creates the verifier for the tokens of an authorization server.
     fn jwt(&self, issuer: &str) -> Result<Jwt, Failure> {
         let mut verifier = Jwt::builder(issuer);
-        if let Some(ca) = self.ca {
-            let tls = client_tls(ca);
-            verifier = verifier.tls(tls.map_err(|error| problem(&error).about("/gateway/tls/ca"))?);
+        let proxy = self.network.client_proxy();
+        verifier = verifier.proxy(proxy.map_err(|error| problem(&error).about("/gateway/proxy"))?);
+        let tls = self.network.tls();
+        if let Some(tls) = tls.map_err(|error| problem(&error).about("/gateway/tls"))? {
+            verifier = verifier.tls(tls);
         }
         let built = verifier.build();
         built.map_err(|error| problem(&error).about("/gateway/auth/issuer"))

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod hints;
+mod network;
+mod proxy;
 mod support;
 mod tls;
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use mcp_auth::server::{Identity, require_bearer, static_tokens};
 use mcp_server::{Server, Tool};
-use mcp_transport_http::{Endpoint, serve_layered};
+use mcp_transport_http::{Endpoint, ServerOptions, serve_layered};
 use serde_json::json;
 
 /// `mcp` with a token file of its own.
@@ -208,6 +208,12 @@ fn respond(issuer: &str, request: &str) -> (u16, String) {
 pub(crate) async fn notes(issuer: &Issuer) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    notes_at(listener, &url, issuer).await;
+    url
+}
+
+/// Serves the notes server on `listener`. Clients connect to `url`.
+pub(crate) async fn notes_at(listener: tokio::net::TcpListener, url: &str, issuer: &Issuer) {
     let server = Server::builder("notes", "1")
         .tool(Tool::new("search", async || "found"))
         .tool(Tool::new("create", async || "created").scope("notes:write"));
@@ -216,12 +222,13 @@ pub(crate) async fn notes(issuer: &Issuer) -> String {
         ("read", identity("mcp")),
         ("write", identity("mcp notes:write")),
     ]);
-    let layer = require_bearer(&url, verifier.unwrap())
+    let layer = require_bearer(url, verifier.unwrap())
         .authorization_server(&issuer.url)
         .scope("mcp")
         .build()
         .unwrap();
-    let endpoint = Endpoint::new(server.build().unwrap()).unwrap();
+    let options = ServerOptions::new().allow_host("server.test");
+    let endpoint = Endpoint::with_options(server.build().unwrap(), options).unwrap();
     let layered = move |route| layer.layer(route);
     tokio::spawn(serve_layered(
         listener,
@@ -229,5 +236,4 @@ pub(crate) async fn notes(issuer: &Issuer) -> String {
         layered,
         std::future::pending(),
     ));
-    url
 }

@@ -151,6 +151,7 @@ async fn doctor_prints_a_tls_error_once() {
         .map(|step| (&step["step"], &step["ok"]))
         .collect();
     let expected = [
+        (&json!("proxy"), &json!(true)),
         (&json!("address"), &json!(true)),
         (&json!("port"), &json!(true)),
         (&json!("connection"), &json!(false)),

@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::path::PathBuf;
 
 use mcp_client::Error;
-use mcp_host::{Connector, Launch, LaunchPlan, ServerConfig, StderrLog, Variables};
+use mcp_host::{Connector, Launch, LaunchPlan, NetworkConfig, ServerConfig, StderrLog, Variables};
 use mcp_protocol::{InvalidServer, Transport, TransportError};
 
 use super::auth::AuthSection;
@@ -128,9 +127,15 @@ impl ServerEntry {
     pub(super) fn resolve(
         &mut self,
         variables: &Variables,
-        ca: Option<&PathBuf>,
+        common: &NetworkConfig,
     ) -> Result<(), InvalidServer> {
         let name = &self.name;
+        let mut network = self.settings.network(common);
+        if let Some(proxy) = &mut network.proxy {
+            *proxy = variables.expand(proxy).map_err(|error| {
+                InvalidServer::new(format!("/gateway/servers/{name}: \"proxy\": {error}"))
+            })?;
+        }
         let own = (
             format!("/mcpServers/{name}: server {name:?}"),
             &mut self.server,
@@ -142,7 +147,7 @@ impl ServerEntry {
         for (place, server) in std::iter::once(own).chain(accounts) {
             let failed = |error: &dyn fmt::Display| InvalidServer::new(format!("{place}: {error}"));
             *server = server.resolve(variables).map_err(|error| failed(&error))?;
-            server.ca = ca.cloned();
+            server.network = network.clone();
             let transport = server.transport(&StderrLog::default());
             drop(transport.map_err(|error| failed(&error))?);
         }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use data_encoding::BASE64;
 use http::{HeaderName, Uri};
-use mcp_host::{Launch, ServerConfig, Variables};
+use mcp_host::{Launch, NetworkConfig, ServerConfig, Variables};
 use mcp_protocol::InvalidServer;
 use mcp_server::StateKeys;
 use serde::de::IgnoredAny;
@@ -38,6 +38,8 @@ pub(super) struct Section {
     /// Maximum time for the lists of a server, in milliseconds.
     pub(super) list_timeout: Option<NonZeroU32>,
     pub(super) auth: Option<AuthSection>,
+    /// The proxy for requests to servers with a URL and to the authorization server.
+    pub(super) proxy: Option<String>,
     pub(super) tls: TlsSection,
     pub(super) cluster: Option<ClusterSection>,
     pub(super) search_above: Option<usize>,
@@ -63,12 +65,35 @@ pub enum AuditArguments {
     Redacted,
 }
 
-/// The TLS settings for requests to servers with a URL.
+/// The TLS settings for requests to all servers with a URL, or to one server.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct TlsSection {
     /// A PEM file with certificates of additional CAs.
     pub(super) ca: Option<PathBuf>,
+    /// A PEM file with the client certificate of the gateway.
+    pub(super) certificate: Option<PathBuf>,
+    /// A PEM file with the private key. Default: the file of the certificate.
+    pub(super) key: Option<PathBuf>,
+}
+
+impl TlsSection {
+    /// Combines these settings with a proxy.
+    fn network(&self, proxy: Option<&String>) -> NetworkConfig {
+        let mut network = NetworkConfig::new();
+        network.ca.clone_from(&self.ca);
+        network.certificate.clone_from(&self.certificate);
+        network.key.clone_from(&self.key);
+        network.proxy = proxy.cloned();
+        network
+    }
+}
+
+impl Section {
+    /// Returns the certificates and the proxy for all servers.
+    pub(super) fn network(&self) -> NetworkConfig {
+        self.tls.network(self.proxy.as_ref())
+    }
 }
 
 /// The settings of this process for its cluster.
@@ -147,8 +172,19 @@ pub(super) struct ServerSection {
     pub(super) max_connections_per_client: Option<NonZeroUsize>,
     #[serde(rename = "readOnly")]
     pub(super) is_read_only: bool,
+    /// The proxy for this server, instead of the proxy for all servers.
+    pub(super) proxy: Option<String>,
+    /// The TLS settings for this server. A member that is absent has the value for all servers.
+    pub(super) tls: TlsSection,
     /// The settings of tools, by their names at the server.
     pub(super) tools: BTreeMap<String, ToolSection>,
+}
+
+impl ServerSection {
+    /// Returns the certificates and the proxy for this server. For absent values, the values of all servers in `common` apply.
+    pub(super) fn network(&self, common: &NetworkConfig) -> NetworkConfig {
+        self.tls.network(self.proxy.as_ref()).or(common)
+    }
 }
 
 /// The account of a user at a server. [`fmt::Debug`] omits the values.

@@ -8,11 +8,12 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use mcp_host::{
-    Config, ConfigFormat, ServerConfig, Variables, nearest_name, read_text, without_type_names,
+    Config, ConfigFormat, NetworkConfig, ServerConfig, Variables, nearest_name, read_text,
+    without_type_names,
 };
 use mcp_jsonrpc::decode_owned;
 use mcp_protocol::InvalidServer;
@@ -185,17 +186,20 @@ impl GatewayConfig {
         Self::parse(&text).map_err(|error| failed(&error))
     }
 
-    /// Sets the PEM file with certificates of CAs that are trusted in addition to the certificates of the operating system,
-    /// instead of `tls` in the configuration. Call it before [`resolve`](Self::resolve).
+    /// Sets the certificates and the proxy for all servers and the authorization server. They replace `tls` and `proxy` in the
+    /// configuration, except for values that are absent in `network`. Call this function before [`resolve`](Self::resolve).
     #[must_use]
-    pub fn with_ca(mut self, file: impl Into<PathBuf>) -> Self {
-        self.section.tls.ca = Some(file.into());
+    pub fn with_network(mut self, network: &NetworkConfig) -> Self {
+        let network = network.or(&self.network());
+        let tls = &mut self.section.tls;
+        (tls.ca, tls.certificate, tls.key) = (network.ca, network.certificate, network.key);
+        self.section.proxy = network.proxy;
         self
     }
 
-    /// Returns the PEM file with certificates of CAs that are trusted in addition to the certificates of the operating system.
-    pub fn ca(&self) -> Option<&Path> {
-        self.section.tls.ca.as_deref()
+    /// Returns the certificates and the proxy for all servers and the authorization server.
+    pub fn network(&self) -> NetworkConfig {
+        self.section.network()
     }
 
     /// Returns the configurations of the enabled servers, for the gateway itself and for each user. The variables are not
@@ -224,8 +228,15 @@ impl GatewayConfig {
     /// # Errors
     /// The error names the server or the setting.
     pub fn resolve(mut self, variables: &Variables) -> Result<Self, InvalidServer> {
+        if let Some(proxy) = &mut self.section.proxy {
+            let expanded = variables.expand(proxy);
+            *proxy = expanded.map_err(|error| invalid(format!("/gateway/proxy: {error}")))?;
+        }
+        let network = self.network();
+        let checked = network.client_proxy();
+        checked.map_err(|error| invalid(format!("/gateway/proxy: {error}")))?;
         for (namespace, entry) in &mut self.servers {
-            entry.resolve(variables, self.section.tls.ca.as_ref())?;
+            entry.resolve(variables, &network)?;
             let name = &entry.name;
             crate::gateway::check_mount(namespace, &entry.transform())
                 .map_err(|error| invalid(format!("/gateway/servers/{name}: {error}")))?;

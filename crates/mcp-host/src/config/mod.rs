@@ -31,10 +31,8 @@ pub use error::{ConfigError, ConfigErrorKind};
 pub use headers_helper::HeadersHelper;
 pub use hosts::ConfigFormat;
 pub use inputs::ConfigInput;
-#[cfg(feature = "tls")]
-pub use server::client_tls;
 pub(crate) use server::hash;
-pub use server::{Launch, ServerConfig};
+pub use server::{Launch, NetworkConfig, ServerConfig};
 pub use variables::Variables;
 pub(crate) use variables::references;
 

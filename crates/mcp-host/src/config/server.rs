@@ -1,17 +1,15 @@
 //! The configuration of one server, and its transport.
 
+mod network;
+
 use std::collections::BTreeMap;
 use std::fmt;
-#[cfg(feature = "tls")]
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use data_encoding::HEXLOWER;
 use mcp_client::{Transport, TransportError};
-#[cfg(feature = "tls")]
-use mcp_transport_http::ClientTls;
 use mcp_transport_http::HttpTransport;
 use mcp_transport_stdio::{ChildProcess, Stderr};
 use sha2::{Digest, Sha256};
@@ -23,14 +21,11 @@ use super::variables::{self, Variables};
 use crate::supervise::orphans;
 use crate::supervise::{Connector, StderrLog};
 use crate::text_file::read_file;
-#[cfg(feature = "tls")]
-use crate::text_file::read_text;
+
+pub use self::network::NetworkConfig;
 
 /// Maximum size of a file with variables, in bytes.
 const MAX_ENV_FILE_BYTES: u64 = 1 << 20;
-/// Maximum size of a file with certificates, in bytes.
-#[cfg(feature = "tls")]
-const MAX_CA_FILE_BYTES: u64 = 4 << 20;
 
 /// The configuration of one server: how to reach the server, and its settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,9 +43,8 @@ pub struct ServerConfig {
     pub allowed_tools: Vec<String>,
     /// The names of the tools to hide, even if they are in [`allowed_tools`](Self::allowed_tools).
     pub denied_tools: Vec<String>,
-    /// For a server with a URL: a PEM file with certificates of CAs that are trusted in addition to the CAs of the operating
-    /// system. Configuration files cannot set it.
-    pub ca: Option<PathBuf>,
+    /// The certificates and the proxy for a server with a URL. Configuration files of hosts cannot set them.
+    pub network: NetworkConfig,
 }
 
 /// The program or URL of a server. [`fmt::Debug`] omits values that may be secrets.
@@ -116,7 +110,7 @@ impl ServerConfig {
             call_timeout: None,
             allowed_tools: Vec::new(),
             denied_tools: Vec::new(),
-            ca: None,
+            network: NetworkConfig::new(),
         }
     }
 
@@ -125,7 +119,7 @@ impl ServerConfig {
     /// the transport share their HTTP connections.
     ///
     /// # Errors
-    /// The URL or a header is invalid, or the file with certificates cannot be used.
+    /// The URL or a header is invalid, the URL of the proxy is invalid, or a file with certificates cannot be used.
     pub fn http_transport(&self) -> Result<Option<HttpTransport>, TransportError> {
         match &self.launch {
             Launch::Http {
@@ -153,10 +147,7 @@ impl ServerConfig {
         url: &str,
         headers: &BTreeMap<String, String>,
     ) -> Result<HttpTransport, TransportError> {
-        let mut http = HttpTransport::new(url)?;
-        if let Some(ca) = &self.ca {
-            http = trust(http, ca)?;
-        }
+        let mut http = self.network.apply(HttpTransport::new(url)?)?;
         for (name, value) in headers {
             http = http.header(name, value)?;
         }
@@ -327,35 +318,6 @@ impl ServerConfig {
             .chain(last);
         texts.map(String::as_str).collect()
     }
-}
-
-#[cfg(feature = "tls")]
-fn trust(http: HttpTransport, ca: &Path) -> Result<HttpTransport, TransportError> {
-    client_tls(ca).map(|tls| http.tls(tls))
-}
-
-/// Creates TLS settings for clients. The clients trust the certificates in this PEM file, in addition to the certificates of the
-/// operating system.
-///
-/// # Errors
-/// The file cannot be read, is larger than 4 MiB, or has a certificate that cannot be used. The error names the file.
-#[cfg(feature = "tls")]
-pub fn client_tls(ca: &Path) -> Result<ClientTls, TransportError> {
-    let failed =
-        |error: &dyn fmt::Display| TransportError::new(format!("{}: {error}", ca.display()));
-    let file = fs::File::open(ca);
-    let pem = file.and_then(|file| read_text(file, MAX_CA_FILE_BYTES));
-    let pem = pem.map_err(|error| failed(&error))?;
-    let tls = ClientTls::new().with_root_certificates(pem);
-    tls.map_err(|error| failed(&error))
-}
-
-#[cfg(not(feature = "tls"))]
-fn trust(_: HttpTransport, ca: &Path) -> Result<HttpTransport, TransportError> {
-    Err(TransportError::new(format!(
-        "{}: certificates can be used only with TLS; enable the feature \"tls\" of mcp-host",
-        ca.display()
-    )))
 }
 
 /// Returns the SHA-256 hash of texts and of their lengths.

@@ -12,7 +12,7 @@ use super::long_results::LongResults;
 use super::reload::{self, ConfigChanges, OnReload};
 use super::starter::{OnChange, Starter};
 use super::{Host, Servers};
-use crate::config::{Config, ConfigError, Variables};
+use crate::config::{Config, ConfigError, NetworkConfig, Variables};
 use crate::consent::{ApprovalStore, AuditLog, Consent, Gate, Policy, UntrustedSources};
 use crate::coordinate::{Coordination, ElicitationHandler, Model, Roots, ServerLimits};
 use crate::supervise::{Connector, ListCache, ProgressHandler, RestartPolicy};
@@ -26,6 +26,7 @@ pub struct HostBuilder {
     client: ClientBuilder,
     config: Config,
     variables: Variables,
+    network: NetworkConfig,
     connectors: BTreeMap<String, Box<dyn Connector>>,
     trusted: HashSet<String>,
     trusts_project: bool,
@@ -45,6 +46,7 @@ impl HostBuilder {
             client,
             config: Config::new(),
             variables: Variables::new(),
+            network: NetworkConfig::new(),
             connectors: BTreeMap::new(),
             trusted: HashSet::new(),
             trusts_project: false,
@@ -69,6 +71,13 @@ impl HostBuilder {
     /// Sets the values of variables in the configuration. Default: the environment of this process.
     pub fn variables(mut self, variables: Variables) -> Self {
         self.variables = variables;
+        self
+    }
+
+    /// Sets the certificates and the proxy for servers with a URL. [`ServerConfig::network`](crate::ServerConfig::network)
+    /// replaces them for one server. Default: the certificates of the operating system, and the proxy of the environment variables.
+    pub fn network(mut self, network: NetworkConfig) -> Self {
+        self.network = network;
         self
     }
 
@@ -246,6 +255,7 @@ impl HostBuilder {
         let starter = Starter {
             client: self.client,
             variables: self.variables,
+            network: self.network,
             trusted: self.trusted,
             trusts_project: self.trusts_project,
             cache: self.cache,

@@ -7,7 +7,7 @@ use mcp_client::{ChangedList, ClientBuilder, Transport, TransportError};
 use tokio::sync::Semaphore;
 
 use super::tool_names::KnownNames;
-use crate::config::{Configured, ServerConfig, Variables};
+use crate::config::{Configured, NetworkConfig, ServerConfig, Variables};
 use crate::consent::{Gate, LaunchPlan, ServerGate};
 use crate::coordinate::{Handlers, Roots};
 use crate::supervise::nesting::RunningCalls;
@@ -40,6 +40,7 @@ pub(super) type OnChange = Arc<dyn Fn(&str, ChangedList) + Send + Sync>;
 pub(super) struct Starter {
     pub(super) client: ClientBuilder,
     pub(super) variables: Variables,
+    pub(super) network: NetworkConfig,
     pub(super) trusted: HashSet<String>,
     /// Whether servers of the opened folder are trusted like servers of the user.
     pub(super) trusts_project: bool,
@@ -59,9 +60,10 @@ impl Starter {
     /// Starts a server of the configuration. If the configuration has an error, the server is in state `Failed`.
     pub(super) fn start_configured(&self, name: &str, configured: Configured) -> Server {
         let is_project = configured.is_project;
-        let planned = configured
-            .server
-            .and_then(|config| LaunchPlan::new(config, is_project, &self.variables));
+        let planned = configured.server.and_then(|mut config| {
+            config.network = config.network.or(&self.network);
+            LaunchPlan::new(config, is_project, &self.variables)
+        });
         match planned {
             Ok(plan) => {
                 // Without the values of variables, which may be secrets.

@@ -21,6 +21,7 @@ use crate::client::wire::connection::HttpConnection;
 use crate::client::wire::url::ServerUrl;
 use crate::headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 use crate::http_service::{HttpService, RequestBody, TowerService};
+use crate::proxy::ClientProxy;
 
 /// A client transport that reaches a server over [Streamable HTTP][spec].
 ///
@@ -63,6 +64,7 @@ pub struct HttpTransport {
     authorize: Option<Arc<dyn Authorize>>,
     options: ClientOptions,
     tls: connect::Tls,
+    proxy: ClientProxy,
     service: Option<Arc<dyn HttpService<RequestBody>>>,
     /// The built-in HTTP client. It is created when this transport or a clone is first started.
     built_in: Arc<OnceLock<Arc<dyn HttpService<RequestBody>>>>,
@@ -98,6 +100,7 @@ impl HttpTransport {
             authorize: None,
             options: ClientOptions::default(),
             tls: connect::Tls::default(),
+            proxy: ClientProxy::default(),
             service: None,
             built_in: Arc::default(),
         })
@@ -150,7 +153,16 @@ impl HttpTransport {
         self
     }
 
-    /// Sets which certificates are trusted in addition to the certificates of the operating system.
+    /// Sets the proxy of the built-in HTTP client. Default: the proxy of the environment variables, as
+    /// [`ClientProxy::from_environment`] describes.
+    pub fn proxy(mut self, proxy: ClientProxy) -> Self {
+        self.proxy = proxy;
+        self.built_in = Arc::default();
+        self
+    }
+
+    /// Sets which certificates are trusted in addition to the certificates of the operating system, and the client
+    /// certificate.
     #[cfg(feature = "tls")]
     pub fn tls(mut self, tls: crate::ClientTls) -> Self {
         self.tls = tls;
@@ -158,8 +170,9 @@ impl HttpTransport {
         self
     }
 
-    /// Sends requests with this tower service instead of the built-in HTTP client. Such a service can, for example, use a proxy
-    /// or client certificates, or record requests. The service receives absolute URLs and must not follow redirects.
+    /// Sends requests with this tower service instead of the built-in HTTP client. Such a service can, for example, record
+    /// requests. The settings `proxy` and `tls` do not apply to the service. It receives absolute URLs and must not follow
+    /// redirects.
     pub fn service<S, B>(mut self, service: S) -> Self
     where
         S: Service<Request<RequestBody>, Response = Response<B>> + Clone + Send + 'static,
@@ -192,8 +205,12 @@ impl HttpTransport {
                 let service = match self.built_in.get() {
                     Some(service) => Arc::clone(service),
                     None => {
-                        let created =
-                            connect::default_service(&self.endpoint, &self.options, &self.tls)?;
+                        let created = connect::default_service(
+                            &self.endpoint,
+                            &self.options,
+                            &self.tls,
+                            &self.proxy,
+                        )?;
                         Arc::clone(self.built_in.get_or_init(|| created))
                     }
                 };

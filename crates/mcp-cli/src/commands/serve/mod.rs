@@ -24,6 +24,7 @@ use self::metrics::Metrics;
 pub(super) use self::observer::Observer;
 use super::http::{self, HttpSettings};
 use crate::args::Options;
+use crate::connect::network_config;
 use crate::failure::{Code, Failure};
 use crate::hidden;
 use crate::log;
@@ -201,7 +202,7 @@ fn settings<'a>(config: &'a GatewayConfig, cluster: Option<&'a Cluster>) -> Http
         public_url_setting: "/gateway/publicUrl",
         allowed_origins: config.allowed_origins(),
         authorization: config.authorization(),
-        ca: config.ca(),
+        network: config.network(),
         scopes_supported: config.scopes_supported(),
         token_variable: TOKEN,
         own_address: cluster.map(Cluster::address),
@@ -238,9 +239,7 @@ async fn serve(
 
 fn read(file: &Path, options: &Options) -> Result<GatewayConfig, Failure> {
     let config = GatewayConfig::read(file).and_then(|mut config| {
-        if let Some(ca) = &options.ca {
-            config = config.with_ca(ca);
-        }
+        config = config.with_network(&network_config(options));
         let variables = Variables::new();
         for server in config.servers() {
             hidden::add_values(server, &variables);

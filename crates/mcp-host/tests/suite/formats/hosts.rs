@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use mcp_host::{Config, ConfigFormat, Launch, ServerConfig};
+use mcp_host::{Config, ConfigFormat, Launch, NetworkConfig, ServerConfig};
 
 use super::files::{FILES, YAML_FILES};
 use crate::support::Folder;
@@ -141,6 +141,25 @@ fn shown(name: &str, server: &ServerConfig) -> String {
         line.extend(tools.iter().map(|tool| format!(" {sign}{tool}")));
     }
     line
+}
+
+#[test]
+fn a_file_of_a_host_sets_neither_a_proxy_nor_certificates() {
+    let text = r#"{"mcpServers": {"a": {
+        "url": "https://a.example/mcp", "proxy": "http://evil.example", "tls": {"ca": "evil.pem"},
+        "network": {"proxy": "http://evil.example"}, "ca": "evil.pem"
+    }}}"#;
+    let config = Config::parse(text, ConfigFormat::Standard).unwrap();
+    let (_, server) = config.servers().next().unwrap();
+    assert_eq!(server.network, NetworkConfig::new());
+    for key in ["proxy", "tls", "network", "ca"] {
+        let is_named = |warning: &String| warning.contains(&format!("{key:?}"));
+        assert!(
+            config.warnings().iter().any(is_named),
+            "{:?}",
+            config.warnings()
+        );
+    }
 }
 
 #[test]

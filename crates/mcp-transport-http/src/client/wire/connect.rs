@@ -9,8 +9,11 @@ use crate::client::options::ClientOptions;
 use crate::client::wire::pool::{ConnectError, PooledClient};
 use crate::client::wire::url::ServerUrl;
 use crate::http_service::{BoxError, HttpService, RequestBody, causes};
+use crate::proxy::{ClientProxy, ClientStream, ProxyAddress, Tunnel};
 use http::Uri;
 use hyper::rt::{Read, Write};
+#[cfg(feature = "tls")]
+use hyper_util::client::legacy::connect::Connection;
 use hyper_util::client::legacy::connect::HttpConnector;
 use mcp_protocol::{BoxFuture, TransportError};
 use tokio::time::timeout;
@@ -29,11 +32,12 @@ const PROBES: u32 = 3;
 /// Creates the built-in HTTP client for a server.
 ///
 /// # Errors
-/// Returns an error if the URL needs TLS and TLS is not enabled or cannot be set up.
+/// The URL needs TLS and TLS is not enabled or cannot be set up, or the URL of the proxy is not valid.
 pub(crate) fn default_service(
     endpoint: &ServerUrl,
     options: &ClientOptions,
     tls: &Tls,
+    proxy: &ClientProxy,
 ) -> Result<Arc<dyn HttpService<RequestBody>>, TransportError> {
     let mut tcp = HttpConnector::new();
     tcp.set_nodelay(true);
@@ -41,14 +45,52 @@ pub(crate) fn default_service(
     tcp.set_keepalive(Some(PROBE));
     tcp.set_keepalive_interval(Some(PROBE));
     tcp.set_keepalive_retries(Some(PROBES));
+    tcp.enforce_http(!endpoint.is_secure());
+    let Some(address) = proxy.route(endpoint.uri())?.via else {
+        return match endpoint.is_secure() {
+            true => secure(tcp, options, tls),
+            false => Ok(create_client(tcp, None, options)),
+        };
+    };
+    let tunnel = Tunnel::new(address.clone(), tcp);
+    #[cfg(feature = "tls")]
+    let tunnel = tunnel.with_tls(tls);
     match endpoint.is_secure() {
-        true => secure(tcp, options, tls),
-        false => Ok(create_client(tcp, options)),
+        true => secure(tunnel, options, tls),
+        false if address.forwards() => Ok(create_client(
+            ForwardingConnector(tunnel),
+            Some(address),
+            options,
+        )),
+        false => Ok(create_client(tunnel, None, options)),
     }
 }
 
-/// Creates a client that connects with `connector`.
-fn create_client<C>(connector: C, options: &ClientOptions) -> Arc<dyn HttpService<RequestBody>>
+/// A connector that opens connections to the proxy without a tunnel. The proxy forwards each request.
+#[derive(Clone)]
+struct ForwardingConnector(Tunnel);
+
+impl Service<Uri> for ForwardingConnector {
+    type Response = ClientStream;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<ClientStream, BoxError>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Uri) -> Self::Future {
+        let tunnel = self.0.clone();
+        Box::pin(async move { Ok(tunnel.dial().await?) })
+    }
+}
+
+/// Creates a client. `connector` opens connections to the server or, if `proxy` is set, to this proxy, which forwards requests.
+fn create_client<C>(
+    connector: C,
+    proxy: Option<ProxyAddress>,
+    options: &ClientOptions,
+) -> Arc<dyn HttpService<RequestBody>>
 where
     C: Service<Uri> + Clone + Send + Sync + 'static,
     C::Response: Read + Write + Send + Unpin + 'static,
@@ -57,16 +99,21 @@ where
 {
     let connector = ConnectTimeout::new(connector, options.connect_timeout);
     let (max_idle, timeout) = (options.idle_connections, options.idle_timeout);
-    Arc::new(PooledClient::new(connector, max_idle, timeout))
+    Arc::new(PooledClient::new(connector, proxy, max_idle, timeout))
 }
 
 #[cfg(feature = "tls")]
-fn secure(
-    mut tcp: HttpConnector,
+fn secure<C>(
+    connector: C,
     options: &ClientOptions,
     tls: &Tls,
-) -> Result<Arc<dyn HttpService<RequestBody>>, TransportError> {
-    tcp.enforce_http(false);
+) -> Result<Arc<dyn HttpService<RequestBody>>, TransportError>
+where
+    C: Service<Uri> + Clone + Send + Sync + 'static,
+    C::Response: Connection + Read + Write + Send + Unpin + 'static,
+    C::Error: Into<BoxError>,
+    C::Future: Send + 'static,
+{
     let config = tls.config().map_err(|error| {
         TransportError::new("cannot use the certificates of this system").with_source(error)
     })?;
@@ -74,13 +121,13 @@ fn secure(
         .with_tls_config(config)
         .https_only()
         .enable_http1()
-        .wrap_connector(tcp);
-    Ok(create_client(connector, options))
+        .wrap_connector(connector);
+    Ok(create_client(connector, None, options))
 }
 
 #[cfg(not(feature = "tls"))]
-fn secure(
-    _tcp: HttpConnector,
+fn secure<C>(
+    _connector: C,
     _options: &ClientOptions,
     (): &Tls,
 ) -> Result<Arc<dyn HttpService<RequestBody>>, TransportError> {

@@ -12,8 +12,9 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::header::PROXY_AUTHORIZATION;
 use http::uri::PathAndQuery;
-use http::{Request, Response, Uri};
+use http::{Request, Response, StatusCode, Uri};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::client::conn::TrySendError;
@@ -26,17 +27,24 @@ use tokio::time::{Instant, sleep_until};
 use tower_service::Service;
 
 use crate::http_service::{BoxError, HttpService, RequestBody, ResponseBody};
+use crate::proxy::{ProxyAddress, ProxyError};
 use crate::sync::lock;
 
 /// An HTTP client that keeps idle connections to one server.
 pub(crate) struct PooledClient<C>(Arc<Pool<C>>);
 
 impl<C> PooledClient<C> {
-    /// Creates a client. `connector` opens connections to the server. The client keeps at most `max_idle` idle connections, and
-    /// closes each of them `idle_timeout` after its last request.
-    pub(crate) fn new(connector: C, max_idle: usize, idle_timeout: Duration) -> Self {
+    /// Creates a client. `connector` opens connections to the server, or to the proxy that forwards all requests. The client keeps
+    /// at most `max_idle` idle connections, and closes each of them `idle_timeout` after its last request.
+    pub(crate) fn new(
+        connector: C,
+        proxy: Option<ProxyAddress>,
+        max_idle: usize,
+        idle_timeout: Duration,
+    ) -> Self {
         Self(Arc::new(Pool {
             connector,
+            proxy,
             max_idle,
             idle_timeout,
             idle: Mutex::default(),
@@ -57,9 +65,21 @@ where
         let pool = Arc::clone(&self.0);
         Box::pin(async move {
             let url = request.uri().clone();
-            let path = url.path_and_query().cloned();
-            let path = path.unwrap_or(PathAndQuery::from_static("/"));
-            *request.uri_mut() = Uri::from(path);
+            match &pool.proxy {
+                // A proxy gets the whole URL: RFC 9112, section 3.2.2.
+                Some(proxy) => {
+                    if let Some(value) = &proxy.authorization {
+                        request
+                            .headers_mut()
+                            .insert(PROXY_AUTHORIZATION, value.clone());
+                    }
+                }
+                None => {
+                    let path = url.path_and_query().cloned();
+                    let path = path.unwrap_or(PathAndQuery::from_static("/"));
+                    *request.uri_mut() = Uri::from(path);
+                }
+            }
             loop {
                 let idle = pool.take();
                 let is_reused = idle.is_some();
@@ -70,6 +90,12 @@ where
                 };
                 match connection.exchange(request).await {
                     Ok(response) => {
+                        if let Some(proxy) = &pool.proxy
+                            && response.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED
+                        {
+                            let error = ProxyError::authentication(proxy);
+                            return Err(ConnectError(error.into()).into());
+                        }
                         let body = |body| DrivenBody::new(body, connection, pool);
                         return Ok(response.map(|incoming| ResponseBody::new(body(incoming))));
                     }
@@ -87,6 +113,8 @@ where
 /// Idle connections, and the connector for new connections.
 struct Pool<C> {
     connector: C,
+    /// The proxy that forwards all requests.
+    proxy: Option<ProxyAddress>,
     max_idle: usize,
     idle_timeout: Duration,
     idle: Mutex<IdleConnections>,
