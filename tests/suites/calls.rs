@@ -189,6 +189,39 @@ async fn a_panic_is_logged_once_in_the_span_of_its_request() {
     }
 }
 
+/// The operator must see errors of lists and completions, like those of tools.
+#[tokio::test]
+async fn errors_of_lists_and_completions_are_logged() {
+    async fn list() -> Result<Vec<mcp_server::types::Resource>, HandlerError> {
+        Err(HandlerError::from(std::io::Error::other("no such table")))
+    }
+    async fn complete(_: mcp_server::CompletionRequest) -> Result<Vec<String>, HandlerError> {
+        Err(HandlerError::from(std::io::Error::other("no such table")))
+    }
+    let prompt = Prompt::new("greet", async |Args(name): Args<Name>| name.name);
+    let server = Server::builder("fails", "1")
+        .list_resources(list)
+        .prompt(prompt.complete("name", complete));
+    let mut wire = PipeEnd::session(server).await;
+    let reference = json!({ "type": "ref/prompt", "name": "greet" });
+    let argument = json!({ "name": "name", "value": "" });
+    for (method, params) in [
+        ("resources/list", json!({})),
+        (
+            "completion/complete",
+            json!({ "ref": reference, "argument": argument }),
+        ),
+    ] {
+        let (traced, guard) = crate::traced::Traced::start();
+        wire.expect_error(method, params, -32603).await;
+        drop(guard);
+        let line = traced.line("a handler failed").expect(method);
+        for part in ["no such table", "span=mcp.request", method] {
+            assert!(line.contains(part), "{part}: {line}");
+        }
+    }
+}
+
 /// The default of test clients is the stateless revision.
 #[tokio::test]
 async fn a_method_of_another_revision_is_refused_with_the_revision() {

@@ -16,6 +16,7 @@ use mcp_protocol::{
     Inbound, Link, MethodName, Reply, StatelessRequest, Transport, gate, http_headers, lock,
 };
 use mcp_types::{ClientCapabilities, Implementation, LoggingLevel, method};
+use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
@@ -53,7 +54,23 @@ pub(crate) struct UpstreamConnection {
     usage: Mutex<Usage>,
     /// The tool parameters that are echoed in HTTP headers, if all calls of this connection are from one user.
     header_params: Mutex<Arc<KnownParams>>,
-    permit: Permit,
+    permit: Arc<Permit>,
+}
+
+impl Drop for UpstreamConnection {
+    /// Closes the connection in the background, and keeps the permit until the process has ended.
+    fn drop(&mut self) {
+        let Ok(runtime) = Handle::try_current() else {
+            return;
+        };
+        let (client, permit) = (self.client.clone(), Arc::clone(&self.permit));
+        runtime.spawn(async move {
+            if let Err(error) = client.close().await {
+                tracing::debug!(%error, "a connection did not close");
+            }
+            drop(permit);
+        });
+    }
 }
 
 /// The number of requests that use a connection, and the time of its last use.
@@ -122,7 +139,7 @@ impl UpstreamConnection {
                 last: Instant::now(),
             }),
             header_params: Mutex::default(),
-            permit,
+            permit: Arc::new(permit),
         });
         connection.permit.set_connection(&connection);
         Ok(InUse(connection))

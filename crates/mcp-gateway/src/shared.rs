@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_client::{Client, Error, Revision};
+use mcp_client::{Client, Revision};
 use mcp_protocol::http_headers::HeaderParams;
 use mcp_protocol::{ServerFacts, lock};
 use mcp_types::v2026_07_28::TASKS_EXTENSION;
@@ -113,10 +113,18 @@ impl SharedConnection {
         }
     }
 
-    /// Records the result of an attempt to connect. Returns whether the attempt before it succeeded.
-    pub(crate) fn attempted(&self, error: Option<&Error>) -> bool {
-        *lock(&self.last_error) = error.map(ToString::to_string);
-        !self.is_failing.swap(error.is_some(), Ordering::AcqRel)
+    /// Records the result of an attempt to reach the server. Returns whether the previous attempt succeeded.
+    pub(crate) fn attempted(&self, error: Option<String>) -> bool {
+        let is_failing = error.is_some();
+        *lock(&self.last_error) = error;
+        !self.is_failing.swap(is_failing, Ordering::AcqRel)
+    }
+
+    /// Records that the server has responded.
+    pub(crate) fn responded(&self) {
+        if self.is_failing.load(Ordering::Acquire) {
+            self.attempted(None);
+        }
     }
 
     /// Returns the error of the last attempt to connect, if it failed.

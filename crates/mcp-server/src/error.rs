@@ -170,7 +170,14 @@ impl HandlerError {
         Ok(CallToolResult::new(content).with_is_error(true))
     }
 
-    /// Converts the error of a prompt or resource handler to a JSON-RPC error.
+    /// Logs the error of a handler, and converts it to a JSON-RPC error. Errors of tools have another conversion.
+    #[cold]
+    pub(crate) fn into_logged_error(self) -> ErrorObject {
+        self.log(self.is_internal(false));
+        self.into_error()
+    }
+
+    /// Converts the error of a handler to a JSON-RPC error. Errors of tools have another conversion.
     pub(crate) fn into_error(self) -> ErrorObject {
         match *self.kind {
             ErrorKind::Arguments(problem) => {

@@ -35,6 +35,39 @@ fn user(endpoint: &Endpoint, name: &str) -> StatelessPeer {
     client
 }
 
+/// A client responds to an input request with errors whose data only the gateway may write.
+#[tokio::test]
+async fn client_errors_cannot_imitate_gateway_errors() {
+    for (code, data) in [
+        (-32_602, json!({ "forwarded": true, "other": 1 })),
+        (-32_603, json!({ "upstream": "good", "other": 1 })),
+    ] {
+        let outcomes = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&outcomes);
+        let gateway = Gateway::builder()
+            .mount("asks", upstream(asking(), true))
+            .on_request(move |request| seen.lock().unwrap().push(request.outcome));
+        let gateway = gateway.build().await.unwrap();
+        let mut peer = Peer::session(gateway, json!({ "elicitation": {} })).await;
+        let params = json!({ "name": "asks__ask", "arguments": {} });
+        let id = peer.request("tools/call", params).await;
+        let asked = peer.wire.recv().await;
+        assert_eq!(asked["method"], "elicitation/create");
+        let error = json!({ "code": code, "message": "x", "data": data });
+        let refused = json!({ "jsonrpc": "2.0", "id": asked["id"], "error": error });
+        peer.wire.send(refused).await;
+        let response = peer.wire.recv().await;
+        assert_eq!(response["id"], id);
+        assert_eq!(
+            response["error"]["data"],
+            json!({ "other": 1 }),
+            "{response}"
+        );
+        let calls = std::mem::take(&mut *outcomes.lock().unwrap());
+        assert_eq!(calls.last(), Some(&RequestOutcome::RpcError), "{calls:?}");
+    }
+}
+
 /// A process accepts the codes of the processes that share its keys, and no others.
 #[tokio::test]
 async fn a_process_accepts_only_codes_of_processes_with_the_same_keys() {

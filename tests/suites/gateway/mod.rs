@@ -14,6 +14,7 @@ mod processes;
 mod programs;
 mod readers;
 mod several;
+mod slow_end;
 mod transforms;
 mod uris;
 mod waiting;

@@ -1,6 +1,7 @@
 //! A gateway while its servers start, change, or no longer respond.
 
-use mcp_gateway::{AccessPolicy, AccessRule, Gateway, Mount, Transform};
+use mcp_gateway::{AccessPolicy, AccessRule, Gateway, Mount, Transform, Upstream};
+use mcp_host::StderrLog;
 use tokio::time::timeout;
 
 use super::{Scripted, connect_to, upstream};
@@ -72,7 +73,7 @@ async fn a_server_is_used_until_its_replacement_is_connected() {
     let gateway = Gateway::builder().mount("m", upstream(former, true));
     let gateway = gateway.build().await.unwrap();
     let client = connect_to(gateway.clone(), client(), true).await;
-    let broken = mcp_gateway::Upstream::new("broken", |_: &mcp_host::StderrLog| {
+    let broken = Upstream::new("broken", |_: &StderrLog| {
         Err::<mcp_transport_stdio::ChildProcess, _>(mcp_client::TransportError::new("no program"))
     });
     gateway.mount("m", broken).await.unwrap();
@@ -103,7 +104,7 @@ async fn a_server_is_used_until_its_replacement_is_connected() {
 /// The replacement of a server that was never connected takes effect at once.
 #[tokio::test]
 async fn a_server_that_was_never_connected_is_replaced_at_once() {
-    let broken = mcp_gateway::Upstream::new("broken", |_: &mcp_host::StderrLog| {
+    let broken = Upstream::new("broken", |_: &StderrLog| {
         Err::<mcp_transport_stdio::ChildProcess, _>(mcp_client::TransportError::new("no program"))
     });
     let gateway = Gateway::builder().mount("m", broken).build().await.unwrap();
@@ -141,6 +142,75 @@ async fn a_required_server_that_does_not_respond_is_named() {
     let unready = timeout(Duration::from_secs(10), checking).await.unwrap();
     let expected = ("a".to_owned(), "it does not respond within 2s".to_owned());
     assert_eq!(unready.unwrap(), [expected]);
+    let status = gateway.mounts();
+    assert!(
+        !status[0].is_connected && status[1].is_connected,
+        "{status:?}"
+    );
+    assert_eq!(
+        status[0].error.as_deref(),
+        Some("it does not respond within 2s")
+    );
+    server.next("notifications/cancelled").await;
+    // sleep: the clock is paused.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let checking = check(&gateway);
+    server.respond("ping", json!({})).await;
+    assert!(checking.await.unwrap().is_empty());
+    let status = gateway.mounts();
+    assert!(
+        status[0].is_connected && status[0].error.is_none(),
+        "{status:?}"
+    );
+}
+
+/// A stateless server has no lasting connection, so only a failed request shows that the server cannot be reached.
+#[tokio::test]
+async fn a_stateless_server_that_was_stopped_is_not_connected_until_it_responds() {
+    let (listener, address) = listen().await;
+    let server = || {
+        Server::builder("far", "1")
+            .tool(Tool::new("one", async || "1"))
+            .build()
+            .unwrap()
+    };
+    let serve = |listener| {
+        let endpoint = Endpoint::new(server()).unwrap();
+        tokio::spawn(mcp_transport_http::serve_with(
+            listener,
+            endpoint,
+            std::future::pending(),
+        ))
+    };
+    let serving = serve(listener);
+    let connector = move |_: &StderrLog| HttpTransport::new(format!("http://{address}/mcp"));
+    let settings =
+        Upstream::new("far", connector).negotiation(Revision::LATEST, Negotiation::Stateless);
+    let gateway = Gateway::builder()
+        .mount("far", settings)
+        .build()
+        .await
+        .unwrap();
+    let client = connect_to(gateway.clone(), client(), true).await;
+    assert_eq!(called(&client, "far__one", json!({})).await, "1");
+    assert!(gateway.mounts()[0].is_connected);
+
+    serving.abort();
+    assert!(serving.await.is_err());
+    // The first call may use a connection that the server has closed.
+    for _ in 0..2 {
+        let failed = client.call_tool("far__one", json!({})).await;
+        assert!(failed.is_err(), "{failed:?}");
+    }
+    let status = gateway.mounts();
+    assert!(!status[0].is_connected, "{status:?}");
+    assert!(status[0].error.is_some(), "{status:?}");
+
+    let listener = TcpListener::bind(address).await.unwrap();
+    let serving = serve(listener);
+    assert_eq!(called(&client, "far__one", json!({})).await, "1");
+    assert!(gateway.mounts()[0].is_connected);
+    serving.abort();
 }
 
 /// The connection of a server that is replaced ends during the check, but no request fails.

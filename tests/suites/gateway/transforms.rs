@@ -2,7 +2,9 @@
 
 use mcp_gateway::{Gateway, Mount, Transform, Upstream};
 use mcp_host::StderrLog;
-use mcp_server::ServerBuilder;
+use mcp_protocol::{IntoService as _, Service};
+use mcp_server::middleware::{Next, Request, Response};
+use mcp_server::{ErrorCode, ServerBuilder};
 use mcp_transport_http::serve_with;
 
 use super::{connect_to, upstream};
@@ -167,4 +169,56 @@ async fn headers_match_the_name_and_arguments_that_the_gateway_has_changed() {
     gateway.close().await;
     drop(stop);
     serving.await.unwrap().unwrap();
+}
+
+/// The parameters of a tool that are echoed in headers can change without a notification.
+#[tokio::test]
+async fn the_gateway_lists_the_tools_and_repeats_the_call_after_a_header_mismatch() {
+    let (listener, address) = listen().await;
+    let methods = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&methods);
+    let changed = Server::builder("changed", "1")
+        .tool(Tool::new("go", async || "went"))
+        .layer(move |request: Request, next: Next| {
+            let method = request.method().to_owned();
+            let is_first = {
+                let mut seen = seen.lock().unwrap();
+                seen.push(method.clone());
+                seen.iter().filter(|other| **other == method).count() == 1
+            };
+            async move {
+                match method == "tools/call" && is_first {
+                    true => {
+                        Response::error(ErrorObject::new(ErrorCode::HEADER_MISMATCH, "changed"))
+                    }
+                    false => next.run(request).await,
+                }
+            }
+        });
+    let endpoint = Endpoint::new(changed.build().unwrap()).unwrap();
+    let serving = tokio::spawn(serve_with(listener, endpoint, std::future::pending()));
+    let connector = move |_: &StderrLog| HttpTransport::new(format!("http://{address}/mcp"));
+    let settings = Upstream::new("http", connector);
+    let settings = settings.negotiation(Revision::LATEST, Negotiation::Stateless);
+    let gateway = Gateway::builder()
+        .mount("m", settings)
+        .build()
+        .await
+        .unwrap();
+    methods.lock().unwrap().clear();
+    let mut peer = crate::peer::Peer::new(gateway.clone());
+    let result = peer.tool("m__go", json!({ "arguments": {} })).await;
+    assert_eq!(crate::peer::text(&result), "went");
+    let seen = methods.lock().unwrap().clone();
+    assert_eq!(seen, ["tools/call", "tools/list", "tools/call"]);
+    gateway.close().await;
+    serving.abort();
+}
+
+#[test]
+fn a_shared_service_has_the_header_parameters_of_the_service() {
+    let service: Arc<dyn Service> = server().into_service().unwrap();
+    let shared = Arc::new(service);
+    assert!(Service::header_params(&shared, "push").is_some());
+    assert!(Service::header_params(&shared, "unknown").is_none());
 }

@@ -387,3 +387,22 @@ fn stdout_cannot_be_the_audit_log_of_a_gateway_on_stdio() {
         "{error}"
     );
 }
+
+/// The limits of clients do not count these requests.
+#[test]
+fn lines_of_requests_that_reach_no_server_are_few_and_short() {
+    let file = file("audit-unserved");
+    let audit = file.with_file_name("audit.jsonl");
+    let _ = std::fs::remove_file(&audit);
+    let (gateway, url, operators) = start(&file, json!({ "audit": audit }), &[]);
+    for _ in 0..300 {
+        add(&url, "no__tool");
+    }
+    let shown = metrics(&operators);
+    assert!(
+        shown.contains(r#"mcp_gateway_calls_total{server="",tool="",outcome="rpc_error"} 300"#),
+        "{shown}"
+    );
+    let lines = lines(gateway, &audit);
+    assert!(lines.len() < 250, "{}", lines.len());
+}

@@ -1,10 +1,11 @@
 //! The handlers of server requests and notifications.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject};
-use mcp_protocol::BoxFuture;
+use mcp_protocol::{BoxFuture, form};
 use mcp_types::{
     CreateMessageRequestParams, CreateMessageResult, ElicitAction, ElicitRequestFormParams,
     ElicitRequestUrlParams, ElicitResult, ElicitValue, Implementation, OneOrMany, Role,
@@ -30,15 +31,21 @@ pub struct ElicitForm {
 
 impl ElicitForm {
     /// Returns the user's input: `content` is an object of field values. Fields without a value get
-    /// their default. Input that does not match the form is rejected before it is sent.
+    /// their default. Input that does not match the form is not sent, and the call fails. To prevent this, check the
+    /// input with [`invalid_field`](Self::invalid_field) first.
     pub fn accept(&self, content: impl Into<Value>) -> ElicitResult {
         let mut result = ElicitResult::new(ElicitAction::Accept);
-        let content = serde_json::from_value::<std::collections::BTreeMap<String, ElicitValue>>(
-            content.into(),
-        );
-        // Anything except an object of plain values fails the validation.
-        result.content = Some(content.unwrap_or_default());
+        result.content = Some(values(content.into()));
         result
+    }
+
+    /// Returns the name of the first field whose value does not match the form, so that the user can enter it again. Returns
+    /// `None` if `content` can be [accepted](Self::accept).
+    pub fn invalid_field(&self, content: &Value) -> Option<String> {
+        let mut content = values(content.clone());
+        let schema = &self.params.requested_schema;
+        form::apply_defaults(schema, &mut content);
+        form::mismatch(schema, &content)
     }
 
     /// Creates the response of a user who declined.
@@ -50,6 +57,11 @@ impl ElicitForm {
     pub fn cancel(&self) -> ElicitResult {
         ElicitResult::new(ElicitAction::Cancel)
     }
+}
+
+/// Returns the field values in `content`, or no values if `content` is not an object of plain values.
+fn values(content: Value) -> BTreeMap<String, ElicitValue> {
+    serde_json::from_value(content).unwrap_or_default()
 }
 
 /// A URL that the server asks the user to open.

@@ -149,4 +149,15 @@ mod tests {
         assert!(record(&"a".repeat(MAX_SUBSCRIBED_BYTES)).is_err());
         assert!(record("a:more").is_ok());
     }
+
+    #[test]
+    fn the_uris_of_a_session_share_one_limit() {
+        let subscribed = Subscribed::new(Arc::new(|_, _| true));
+        let record = |uri: &str| {
+            let params = format!("{{\"uri\":\"{uri}\"}}");
+            subscribed.record(method::RESOURCES_SUBSCRIBE, Some(&params))
+        };
+        assert!(record(&"a".repeat(MAX_SUBSCRIBED_BYTES)).is_ok());
+        assert!(record("b").is_err());
+    }
 }

@@ -18,7 +18,7 @@ use crate::parked::{CONTINUATION, ParkableCall};
 use crate::results;
 use crate::shared::header_params;
 use crate::text::{ObjectText, RawResult, may_have, member, with_elicitation_id};
-use crate::upstream::of_server;
+use crate::upstream::of_peer;
 
 use super::Core;
 use super::params::{ParamsChange, REQUEST_META, SessionClient};
@@ -198,11 +198,11 @@ impl Core {
         let response = Box::pin(async move {
             let answer = lease.response(running.response(sent)).await;
             drop((running, lease));
-            let server = &*core.upstream.name;
             let answer = answer.map_err(|error| core.no_response(&error))?;
-            let failed = |error| downgrade::handler_error(of_server(error), rules);
+            core.shared.responded();
+            let failed = |error| downgrade::handler_error(of_peer(error), rules);
             let result = answer.map_err(failed)?;
-            let result = core.repairs.repaired(&name, result, server);
+            let result = core.repairs.repaired(&name, result, &core.upstream.name);
             Ok(results::for_stateless(&name, result))
         });
         let call = ParkableCall {
@@ -266,7 +266,8 @@ impl Core {
                 None => sent.await,
             };
             let answer = answer.map_err(|error| self.no_response(&error))?;
-            let result = answer.map_err(of_server)?;
+            self.shared.responded();
+            let result = answer.map_err(of_peer)?;
             let result = self.repairs.repaired(method, result, server);
             Ok(match self.upstream.has_accounts() {
                 true => results::private(result),
@@ -280,6 +281,13 @@ impl Core {
     /// their addresses.
     fn no_response(&self, error: &CallError) -> ErrorObject {
         let server = &*self.upstream.name;
+        if let CallError::Failed(error) = error
+            && error.is_temporary()
+            && !error.is_possibly_executed()
+        {
+            // A stateless server has no lasting connection, so only a failed request shows that the server cannot be reached.
+            self.shared.attempted(Some(error.to_string()));
+        }
         match self.catalog.is_some() {
             true => hidden_response(server, error, &self.failures),
             false => no_response(server, error),
@@ -371,7 +379,7 @@ async fn ask_client(requests: &str, context: &RequestContext) -> Result<String, 
     let mut responses = ObjectText::new();
     while let Some(answered) = asked.join_next().await {
         let (key, answer) = answered.map_err(|error| ErrorObject::internal(error.to_string()))?;
-        responses.copy(&key, &answer?);
+        responses.copy(&key, &answer.map_err(of_peer)?);
     }
     Ok(responses.finish())
 }

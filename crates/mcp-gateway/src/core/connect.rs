@@ -100,7 +100,7 @@ impl Core {
             Err(error) => {
                 let wait = INITIAL_BACKOFF.saturating_mul(1 << failures.in_row.min(16));
                 failures.in_row += 1;
-                self.shared.attempted(Some(&error));
+                self.shared.attempted(Some(error.to_string()));
                 failures.not_before = Some(Instant::now() + wait.min(MAX_BACKOFF));
                 if failures.in_row == 1 && self.is_wanted() {
                     self.reconnect_after(std::future::ready(()));
@@ -130,11 +130,18 @@ impl Core {
             let response = connection.client.ping().await;
             response.map_err(|_| "it does not respond")
         });
-        match responds.await {
-            Ok(Ok(_)) => None,
-            Ok(Err(reason)) => Some(reason.to_owned()),
-            Err(_) => Some(format!("it does not respond within {RESPONSE_TIMEOUT:?}")),
+        let reason = match responds.await {
+            Ok(Ok(_)) => {
+                self.shared.responded();
+                return None;
+            }
+            Ok(Err(reason)) => reason.to_owned(),
+            Err(_) => format!("it does not respond within {RESPONSE_TIMEOUT:?}"),
+        };
+        if !self.shared.is_failing.load(Ordering::Acquire) {
+            self.shared.attempted(Some(reason.clone()));
         }
+        Some(reason)
     }
 
     /// Returns the revision and the negotiation for all connections after the first connection.

@@ -406,7 +406,12 @@ impl Core {
         match upstream.has_accounts() {
             true => self.record_opened(connecting.client, opened.is_err()),
             // The server may receive no further requests, so another attempt must follow.
-            false if self.shared.attempted(opened.as_ref().err()) && self.is_wanted() => {
+            false
+                if self
+                    .shared
+                    .attempted(opened.as_ref().err().map(ToString::to_string))
+                    && self.is_wanted() =>
+            {
                 self.reconnect_after(std::future::ready(()));
             }
             false => {}

@@ -130,8 +130,8 @@ pub(crate) fn forward(context: &RequestContext, address: &str) -> ErrorObject {
 const FORWARDED: &str = "the process of the gateway that runs this call cannot be reached, so the call cannot be continued; send the original \
                          request again without requestState";
 
-/// Returns whether [`forward`] has created the error. A server cannot imitate it in the response to a call, see
-/// [`of_server`](crate::upstream::of_server).
+/// Returns whether [`forward`] has created the error. Servers and clients cannot imitate it, see
+/// [`of_peer`](crate::upstream::of_peer).
 pub(crate) fn is_forwarded(error: &ErrorObject) -> bool {
     (error.data.as_ref()).is_some_and(|data| data.get(FORWARDED_MEMBER).is_some())
 }

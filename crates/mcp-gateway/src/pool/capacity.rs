@@ -7,14 +7,16 @@ use std::time::Duration;
 
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{Budget, BudgetPermit, Owner, lock};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 
 use crate::connection::UpstreamConnection;
 use crate::upstream::Upstream;
 use mcp_protocol::LogLimit;
 
-/// Maximum time that a new connection waits until the connection that it replaces is closed.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+/// Maximum numbers of connections that are being closed to make room for others: of one client, and of all clients. The limits
+/// prevent that a few requests close all unused connections of a server whose processes end slowly.
+const MAX_CLOSING_PER_CLIENT: usize = 4;
+const MAX_CLOSING: usize = 8;
 /// Times for a request that must wait for a connection. `MAX_WAIT` is the maximum if calls of all clients use all connections.
 /// `MAX_OWN_WAIT` is the maximum if calls of the same client use all connections that the client may open. `RETRY_INTERVAL` is
 /// the time between two searches for a connection.
@@ -55,9 +57,11 @@ struct Entry {
     client: Option<Owner>,
     /// The connection; empty until the connection is established.
     connection: Weak<UpstreamConnection>,
+    /// Whether the connection is being closed to make room for another one. The limits count the connection until it has ended.
+    is_closing: bool,
 }
 
-/// A permit to keep one connection open; released on drop.
+/// A permit to keep one connection open; released on drop. A connection keeps its permit until its process has ended.
 pub(crate) struct Permit {
     capacity: Arc<Capacity>,
     number: u64,
@@ -165,29 +169,45 @@ impl Capacity {
         client: Option<&Owner>,
         may_end_calls: bool,
     ) -> Result<Permit, Full> {
-        let (number, closed) = {
+        let (full, victim, connection) = {
             let mut table = lock(&self.table);
-            let closed = table.make_room(upstream, client, may_end_calls)?;
-            table.last += 1;
-            let number = table.last;
-            let entry = Entry {
-                client: client.cloned(),
-                connection: Weak::new(),
-            };
-            table.open.insert(number, entry);
-            (number, closed)
+            match table.make_room(upstream, client, may_end_calls)? {
+                None => return Ok(self.insert(&mut table, client)),
+                Some(victim) => victim,
+            }
         };
-        let permit = Permit {
+        let victim = Permit {
+            capacity: Arc::clone(self),
+            number: victim,
+        };
+        let server = &*upstream.name;
+        tracing::info!(server, "closed a connection to open another one");
+        // The connection is closed in a separate task, so that it is closed even if the request is cancelled.
+        let closing = tokio::spawn(async move {
+            connection.evict().await;
+            victim
+        });
+        let victim = closing.await.map_err(|_| full)?;
+        let mut table = lock(&self.table);
+        table.open.remove(&victim.number);
+        let permit = self.insert(&mut table, client);
+        drop(table);
+        Ok(permit)
+    }
+
+    fn insert(self: &Arc<Self>, table: &mut Table, client: Option<&Owner>) -> Permit {
+        table.last += 1;
+        let number = table.last;
+        let entry = Entry {
+            client: client.cloned(),
+            connection: Weak::new(),
+            is_closing: false,
+        };
+        table.open.insert(number, entry);
+        Permit {
             capacity: Arc::clone(self),
             number,
-        };
-        if let Some(connection) = closed {
-            let server = &*upstream.name;
-            tracing::info!(server, "closed a connection to open another one");
-            // A server that does not close its connection must not delay the new one for longer.
-            let _ = timeout(CLOSE_TIMEOUT, connection.evict()).await;
         }
-        Ok(permit)
     }
 
     /// Returns whether a connection can be opened without closing another open connection.
@@ -208,29 +228,42 @@ impl Capacity {
 }
 
 impl Table {
-    /// Makes room for one connection. Returns the connection that the caller must close for this, if any.
+    /// Finds room for one connection. Returns `None` if no limit is reached. Otherwise returns the reached limit, and the number
+    /// and the value of the connection that the caller must close first.
     fn make_room(
         &mut self,
         upstream: &Upstream,
         client: Option<&Owner>,
         may_end_calls: bool,
-    ) -> Result<Option<Arc<UpstreamConnection>>, Full> {
+    ) -> Result<Option<(Full, u64, Arc<UpstreamConnection>)>, Full> {
         let own = self.count(client);
         let max_own = upstream.max_connections_per_client;
-        let (found, full) = if client.is_some_and(Owner::is_known) && own >= max_own {
-            (self.unused(client), Full::Client)
+        let closing = self.open.values().filter(|entry| entry.is_closing);
+        let (full, found) = if client.is_some_and(Owner::is_known) && own >= max_own {
+            let closing = closing.filter(|entry| entry.client.as_ref() == client);
+            match closing.count() < MAX_CLOSING_PER_CLIENT {
+                true => (Full::Client, self.unused(client)),
+                false => (Full::Client, None),
+            }
         } else if self.open.len() >= upstream.max_connections {
-            let found = self.unused(None).or_else(|| {
-                let largest = may_end_calls.then(|| self.of_largest(own));
-                largest.flatten()
-            });
-            (found, Full::All)
+            let found = match closing.count() < MAX_CLOSING {
+                true => self.unused(None).or_else(|| {
+                    let largest = may_end_calls.then(|| self.of_largest(own));
+                    largest.flatten()
+                }),
+                false => None,
+            };
+            (Full::All, found)
         } else {
             return Ok(None);
         };
-        let (number, connection) = found.ok_or(full)?;
-        self.open.remove(&number);
-        Ok(Some(connection))
+        let Some((number, connection)) = found else {
+            return Err(full);
+        };
+        if let Some(entry) = self.open.get_mut(&number) {
+            entry.is_closing = true;
+        }
+        Ok(Some((full, number, connection)))
     }
 
     fn count(&self, client: Option<&Owner>) -> usize {
@@ -243,7 +276,8 @@ impl Table {
     fn unused(&self, client: Option<&Owner>) -> Option<(u64, Arc<UpstreamConnection>)> {
         let has_ended =
             |entry: &Entry| (entry.connection.upgrade()).is_some_and(|one| !one.is_open());
-        let candidates = self.open.iter().filter(|(_, entry)| match client {
+        let candidates = self.open.iter().filter(|(_, entry)| !entry.is_closing);
+        let candidates = candidates.filter(|(_, entry)| match client {
             Some(_) => entry.client.as_ref() == client,
             // The shared connection has no client.
             None => entry.client.is_some() || has_ended(entry),
@@ -275,8 +309,10 @@ impl Table {
         if count < own + 2 {
             return None;
         }
-        let mut of_largest =
-            (self.open.iter()).filter(|(_, entry)| entry.client.as_ref() == Some(largest));
+        let mut of_largest = self
+            .open
+            .iter()
+            .filter(|(_, entry)| !entry.is_closing && entry.client.as_ref() == Some(largest));
         let found =
             of_largest.find_map(|(number, entry)| Some((*number, entry.connection.upgrade()?)));
         found.inspect(|(_, connection)| connection.set_closed_for_others())

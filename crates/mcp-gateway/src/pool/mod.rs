@@ -230,3 +230,24 @@ impl Pool {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_no_request_holds_is_removed() {
+        let pool = Pool::default();
+        let key = |name: &str| Key {
+            principal: Some(Principal::new(name)),
+            owner: None,
+            identity: None,
+        };
+        let held = pool.opening(&key("held"));
+        for number in 0..10 {
+            drop(pool.opening(&key(&number.to_string())));
+        }
+        assert!(Arc::ptr_eq(&held, &pool.opening(&key("held"))));
+        assert!(lock(&pool.0).opening.len() <= 2);
+    }
+}

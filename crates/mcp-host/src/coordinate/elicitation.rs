@@ -79,6 +79,15 @@ impl ElicitationRequest {
         }
     }
 
+    /// Returns the name of the first field of the form whose value does not match, so that the user can enter it again. Returns
+    /// `None` if `content` can be [accepted](Self::accept), and for a URL.
+    pub fn invalid_field(&self, content: &Value) -> Option<String> {
+        match &self.content {
+            ElicitationContent::Form(form) => form.invalid_field(content),
+            ElicitationContent::Url { .. } => None,
+        }
+    }
+
     /// Creates the result `decline`: the user has refused.
     pub fn decline(&self) -> ElicitResult {
         ElicitResult::new(ElicitAction::Decline)

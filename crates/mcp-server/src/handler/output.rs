@@ -246,10 +246,7 @@ impl Finish<ResourceBody> for FinishResource {
 fn failed(error: HandlerError, rules: &Rules) -> Outcome {
     match error.into_input_requests() {
         Ok(requests) => input_required(requests, None),
-        Err(error) => {
-            error.log(error.is_internal(false));
-            Err(downgrade::handler_error(error.into_error(), rules))
-        }
+        Err(error) => Err(downgrade::handler_error(error.into_logged_error(), rules)),
     }
 }
 

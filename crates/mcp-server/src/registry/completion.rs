@@ -59,7 +59,8 @@ pub struct FinishCompletion {
 
 impl Finish<Completions> for FinishCompletion {
     fn finish(self, output: Result<Completions, HandlerError>) -> Outcome {
-        let own = |error: HandlerError| downgrade::handler_error(error.into_error(), self.rules);
+        let own =
+            |error: HandlerError| downgrade::handler_error(error.into_logged_error(), self.rules);
         let completions = output.map_err(own)?;
         Ok(Payload::of(CompleteResult::new(completions.into())))
     }

@@ -113,7 +113,8 @@ impl FinishResourceList {
 
 impl Finish<ResourcePage> for FinishResourceList {
     fn finish(self, output: Result<ResourcePage, HandlerError>) -> Outcome {
-        let own = |error: HandlerError| downgrade::handler_error(error.into_error(), self.rules);
+        let own =
+            |error: HandlerError| downgrade::handler_error(error.into_logged_error(), self.rules);
         let mut page = output.map_err(own)?;
         for resource in &mut page.resources {
             if let Some(mounted) = self

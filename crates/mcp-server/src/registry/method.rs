@@ -35,7 +35,7 @@ pub struct FinishMethod;
 
 impl Finish<Payload> for FinishMethod {
     fn finish(self, output: Result<Payload, HandlerError>) -> Outcome {
-        output.map_err(HandlerError::into_error)
+        output.map_err(HandlerError::into_logged_error)
     }
 }
 

@@ -31,6 +31,8 @@ pub(crate) mod standard_headers;
 pub(crate) mod state;
 pub(crate) mod stream;
 
+#[cfg(feature = "forward")]
+pub use cluster::ForwardedResponse;
 pub use cors::{CORS_METHODS, CORS_REQUEST_HEADERS, CORS_RESPONSE_HEADERS};
 pub use endpoint::Endpoint;
 pub use error::{Error, ErrorKind};

@@ -12,7 +12,6 @@ use data_encoding::HEXLOWER;
 use mcp_client::types::method;
 use mcp_gateway::{AuditArguments, ServedRequest};
 use mcp_host::{AuditLog, open_private_file};
-use mcp_jsonrpc::prefix;
 use mcp_protocol::lock;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
@@ -28,8 +27,12 @@ pub(super) const STDOUT: &str = "-";
 const MAX_LINES: usize = 4_096;
 /// Maximum total size of the lines that wait for the file, in bytes. Further lines are lost.
 const MAX_WAITING_BYTES: u64 = 16 << 20;
-/// Maximum length of a text in redacted arguments, in characters, and of the name and version of a client, in bytes.
+/// Maximum length of a text in redacted arguments, in characters.
 const MAX_TEXT: usize = 200;
+/// Maximum size of the name of a client in a line, and of its version, in bytes of JSON.
+const MAX_CLIENT: usize = 128;
+/// Maximum size of a method in a line, and of the name of an item, in bytes of JSON.
+const MAX_NAME: usize = 1 << 10;
 /// Maximum size of arguments that are redacted, in bytes. Their size replaces longer arguments.
 const MAX_ARGUMENTS: usize = 16 << 10;
 
@@ -129,14 +132,14 @@ impl Audit {
     pub(super) fn members(&self, request: &ServedRequest<'_>) -> Map<String, Value> {
         let context = request.context;
         let name = request.name.as_deref();
-        let name = name.map(|name| item_name(request.method, name));
+        let name = name.map(|name| short(&item_name(request.method, name), MAX_NAME).to_owned());
         let principal = context.principal();
         let principal = principal.map(|principal| principal.as_str().to_owned());
         let network = context.exchange().link().origin().network();
         let remote = network.and_then(|network| Some(network.client?.0));
         let client = context.session().client();
         let client = client.map(
-            |client| json!({ "name": short(&client.name), "version": short(&client.version) }),
+            |client| json!({ "name": short(&client.name, MAX_CLIENT), "version": short(&client.version, MAX_CLIENT) }),
         );
         let mut members = Map::new();
         let mut add = |name: &str, value: Value| {
@@ -144,7 +147,7 @@ impl Audit {
                 members.insert(name.to_owned(), value);
             }
         };
-        add("method", request.method.into());
+        add("method", short(request.method, MAX_NAME).into());
         add("name", name.into());
         add("principal", principal.into());
         add("remote", remote.into());
@@ -204,24 +207,38 @@ fn cut(value: Value) -> Value {
     }
 }
 
-/// Returns the beginning of a text that a client has sent.
-fn short(text: &str) -> &str {
-    prefix(text, MAX_TEXT)
+/// Returns the longest beginning of a client's text that has at most `max` bytes in JSON. A control character has 6 bytes in JSON.
+fn short(text: &str, max: usize) -> &str {
+    let mut size = 0;
+    let end = text.char_indices().find(|(_, char)| {
+        size += match char {
+            '"' | '\\' => 2,
+            char if char.is_control() => 6,
+            char => char.len_utf8(),
+        };
+        size > max
+    });
+    end.map_or(text, |(end, _)| &text[..end])
 }
 
 /// Returns the name of a tool or prompt, or a URI without the parts that can be secret: the user, the query, the fragment, and the
-/// content of a `data:` URI.
+/// content of a `data:` URI, also inside another URI. If a `:` before an `@` remains, the text before the `@` is redacted.
 fn item_name(method: &str, name: &str) -> String {
     if [method::TOOLS_CALL, method::PROMPTS_GET].contains(&method) {
         return name.to_owned();
     }
     let plain = name.split(['?', '#']).next().unwrap_or_default();
-    let Some((scheme, rest)) = plain.split_once(':') else {
-        return plain.to_owned();
-    };
-    if scheme.eq_ignore_ascii_case("data") {
-        return format!("{scheme}:");
+    let lower = plain.to_ascii_lowercase();
+    let is_part_of_word =
+        |start: usize| lower[..start].ends_with(|char: char| char.is_ascii_alphanumeric());
+    let mut data = lower.match_indices("data:").map(|(start, _)| start);
+    if let Some(start) = data.find(|start| !is_part_of_word(*start)) {
+        return plain[..start + "data:".len()].to_owned();
     }
+    let (scheme, rest) = match plain.split_once(':') {
+        Some((scheme, rest)) if is_scheme(scheme) => (scheme, rest),
+        _ => ("", plain),
+    };
     let path = rest.trim_start_matches(['/', '\\']);
     let (slashes, end) = (&rest[..rest.len() - path.len()], path.find(['/', '\\']));
     let (authority, path) = path.split_at(end.unwrap_or(path.len()));
@@ -230,7 +247,18 @@ fn item_name(method: &str, name: &str) -> String {
         true => authority,
         false => authority.rsplit('@').next().unwrap_or_default(),
     };
-    format!("{scheme}:{slashes}{host}{path}")
+    let end = format!("{slashes}{host}{path}");
+    let colon = if scheme.is_empty() { "" } else { ":" };
+    // The text before an `@` can be a user and a password, also outside of the authority.
+    match end.rsplit_once('@') {
+        Some((before, host)) if before.contains(':') => format!("{scheme}{colon}[redacted]@{host}"),
+        _ => format!("{scheme}{colon}{end}"),
+    }
+}
+
+fn is_scheme(text: &str) -> bool {
+    let is_valid = |char: char| char.is_ascii_alphanumeric() || "+-.".contains(char);
+    text.starts_with(|char: char| char.is_ascii_alphabetic()) && text.chars().all(is_valid)
 }
 
 impl Queue {
@@ -371,9 +399,31 @@ mod tests {
             ("urn:x?=s#f", "urn:x"),
             ("data:text/plain,s", "data:"),
             ("plain?s", "plain"),
+            ("jdbc:postgresql://app:s@db/x", "jdbc:[redacted]@db/x"),
+            ("jdbc:postgresql://s@db/x", "jdbc:[redacted]@db/x"),
+            ("url:http://u:s@h", "url:[redacted]@h"),
+            ("//u:s@h/a", "//h/a"),
+            ("u:s@h/a", "u:s@h/a"),
+            ("sip:alice:s@h", "sip:[redacted]@h"),
+            ("url:DATA:text/plain,s", "url:DATA:"),
+            ("http:\t//u:s@h", "http:[redacted]@h"),
+            ("http://u:s/s@h", "http:[redacted]@h"),
+            ("npm://registry/@scope/name", "npm://registry/@scope/name"),
+            ("db://metadata:5/x", "db://metadata:5/x"),
         ] {
             assert_eq!(item_name(method::RESOURCES_READ, uri), expected);
         }
         assert_eq!(item_name(method::TOOLS_CALL, "a://t?read"), "a://t?read");
+    }
+
+    #[test]
+    fn client_texts_are_truncated_by_their_size_in_json() {
+        for text in ["\u{1}", "\"", "a", "ä", "\u{1f600}"] {
+            let short = short(&text.repeat(500), MAX_CLIENT).to_owned();
+            let json = serde_json::to_string(&short).unwrap();
+            assert!(json.len() - 2 <= MAX_CLIENT, "{json}");
+            assert!(json.len() > MAX_CLIENT - 6, "{json}");
+        }
+        assert_eq!(short("a\"b", 4), "a\"b");
     }
 }

@@ -6,14 +6,23 @@ use std::task::{Context, Poll};
 
 use http::{Request, Response};
 use mcp_protocol::lock;
-use mcp_transport_http::PeerAddr;
+use mcp_transport_http::{ForwardedResponse, PeerAddr};
 use serde_json::{Map, Value};
 use tower_service::Service;
 
+use super::metrics::RequestLabels;
 use super::observer::Observer;
 
 /// A record without its HTTP status: the name of the mount, and the members of the line.
 pub(super) type AuditRecord = (String, Map<String, Value>);
+
+/// The record of a request that the gateway forwards to another process. This process writes the record only if the other process
+/// cannot be reached.
+pub(super) struct UnreachedRecord {
+    pub(super) labels: RequestLabels,
+    /// `None` without an audit log.
+    pub(super) line: Option<AuditRecord>,
+}
 
 /// One HTTP request. Its MCP request can end before or after the head of the HTTP response is known.
 pub(super) struct Exchange {
@@ -25,6 +34,7 @@ pub(super) struct Exchange {
 struct Progress {
     status: Option<u16>,
     lines: Vec<AuditRecord>,
+    forwarded: Option<UnreachedRecord>,
 }
 
 impl Exchange {
@@ -41,15 +51,26 @@ impl Exchange {
         self.observer.write(line, status);
     }
 
+    /// Adds the record of a request that is forwarded.
+    pub(super) fn forward(&self, record: UnreachedRecord) {
+        lock(&self.progress).forwarded = Some(record);
+    }
+
     /// Sets the status of the response. If the status is an error and there is no record, the request was refused before it reached
     /// the gateway.
-    fn respond(&self, status: u16, remote: Option<String>) {
-        let lines = {
+    fn respond(&self, status: u16, is_forwarded: bool, remote: Option<String>) {
+        let (lines, unreached) = {
             let mut progress = lock(&self.progress);
             progress.status = Some(status);
-            std::mem::take(&mut progress.lines)
+            (
+                std::mem::take(&mut progress.lines),
+                progress.forwarded.take(),
+            )
         };
-        if lines.is_empty() && status >= 400 {
+        // The other process records a forwarded request.
+        if let Some(record) = unreached.filter(|_| !is_forwarded) {
+            self.observer.record_unreached(record, status);
+        } else if !is_forwarded && lines.is_empty() && status >= 400 {
             self.observer.refused(status, remote);
         }
         for line in lines {
@@ -103,7 +124,8 @@ where
         let response = self.inner.call(request);
         Box::pin(async move {
             let response = response.await?;
-            exchange.respond(response.status().as_u16(), remote);
+            let is_forwarded = response.extensions().get::<ForwardedResponse>().is_some();
+            exchange.respond(response.status().as_u16(), is_forwarded, remote);
             Ok(response)
         })
     }

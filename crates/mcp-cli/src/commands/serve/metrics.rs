@@ -83,6 +83,54 @@ struct ServerSeries {
     calls: HashSet<CallLabels>,
 }
 
+/// The labels of a request that has ended.
+pub(super) struct RequestLabels {
+    operation: OperationLabels,
+    /// The labels of a tool call.
+    call: Option<CallLabels>,
+    outcome: RequestOutcome,
+    elapsed: Duration,
+}
+
+impl RequestLabels {
+    /// Returns the labels of a request that has ended with this outcome.
+    pub(super) fn new(request: &ServedRequest<'_>, outcome: RequestOutcome) -> Self {
+        let server = request.mount.as_deref().unwrap_or_default();
+        let is_call = request.method == method::TOOLS_CALL;
+        // A client can send any name, so a name becomes a label only if the server has listed it.
+        let name = request.name.as_deref().filter(|_| is_call);
+        let tool = match name {
+            Some(name) if request.is_listed && is_label(name) => name,
+            Some(_) => OTHER,
+            None => "",
+        };
+        let error_type = match (outcome, request.error_code) {
+            (RequestOutcome::Ok | RequestOutcome::InputRequired, _) => String::new(),
+            (_, Some(code)) => code.to_string(),
+            (outcome, None) => outcome.to_string(),
+        };
+        let shown = match outcome {
+            RequestOutcome::MissingScope | RequestOutcome::Limited => RequestOutcome::Denied,
+            outcome => outcome,
+        };
+        Self {
+            operation: OperationLabels {
+                mcp_method_name: gate::core_method(request.method).unwrap_or(OTHER),
+                gen_ai_tool_name: tool.to_owned(),
+                error_type,
+                server: server.to_owned(),
+            },
+            call: is_call.then(|| CallLabels {
+                server: server.to_owned(),
+                tool: tool.to_owned(),
+                outcome: shown.to_string(),
+            }),
+            outcome,
+            elapsed: request.elapsed,
+        }
+    }
+}
+
 impl Metrics {
     pub(super) fn new() -> Self {
         let mut registry = Registry::default();
@@ -172,43 +220,16 @@ impl Metrics {
 
     /// Counts a request that has ended.
     pub(super) fn record(&self, request: &ServedRequest<'_>) {
-        let server = request.mount.as_deref().unwrap_or_default();
-        let is_call = request.method == method::TOOLS_CALL;
-        // A client can send any name, so a name becomes a label only if the server has listed it.
-        let name = request.name.as_deref().filter(|_| is_call);
-        let tool = match name {
-            Some(name) if request.is_listed && is_label(name) => name,
-            Some(_) => OTHER,
-            None => "",
-        };
-        let error_type = match (request.outcome, request.error_code) {
-            (RequestOutcome::Ok | RequestOutcome::InputRequired, _) => String::new(),
-            (_, Some(code)) => code.to_string(),
-            (outcome, None) => outcome.to_string(),
-        };
-        self.observe(
-            OperationLabels {
-                mcp_method_name: gate::core_method(request.method).unwrap_or(OTHER),
-                gen_ai_tool_name: tool.to_owned(),
-                error_type,
-                server: server.to_owned(),
-            },
-            request.elapsed,
-        );
-        if is_call {
-            self.count(CallLabels {
-                server: server.to_owned(),
-                tool: tool.to_owned(),
-                outcome: match request.outcome {
-                    RequestOutcome::MissingScope | RequestOutcome::Limited => {
-                        RequestOutcome::Denied
-                    }
-                    outcome => outcome,
-                }
-                .to_string(),
-            });
+        self.add(RequestLabels::new(request, request.outcome));
+    }
+
+    /// Counts a request with these labels.
+    pub(super) fn add(&self, labels: RequestLabels) {
+        self.observe(labels.operation, labels.elapsed);
+        if let Some(call) = labels.call {
+            self.count(call);
         }
-        match request.outcome {
+        match labels.outcome {
             RequestOutcome::Denied => self.rejected("access"),
             RequestOutcome::MissingScope => self.rejected("scope"),
             RequestOutcome::Limited => self.rejected("rate"),

@@ -9,8 +9,8 @@ use mcp_protocol::LogLimit;
 use serde_json::{Map, Value};
 
 use super::audit::Audit;
-use super::exchange::{AuditRecord, Exchange};
-use super::metrics::Metrics;
+use super::exchange::{AuditRecord, Exchange, UnreachedRecord};
+use super::metrics::{Metrics, RequestLabels};
 
 /// The receiver of the records of a gateway. The metrics or the audit log can be missing.
 pub(in crate::commands) struct Observer {
@@ -20,6 +20,8 @@ pub(in crate::commands) struct Observer {
     refused: LogLimit,
     /// Limits the lines for requests that exceed a limit of their client.
     limited: LogLimit,
+    /// Limits the lines for requests that reach no server. The limits of clients do not count these requests.
+    unserved: LogLimit,
 }
 
 impl Observer {
@@ -29,13 +31,20 @@ impl Observer {
             audit,
             refused: LogLimit::default(),
             limited: LogLimit::default(),
+            unserved: LogLimit::default(),
         }
     }
 
     /// Records a request that has ended.
     pub(super) fn record(&self, request: &ServedRequest<'_>) {
+        let parts = request.context.transport::<Parts>();
+        let exchange = parts.and_then(|parts| parts.extensions.get::<Arc<Exchange>>());
         if request.outcome == RequestOutcome::Forwarded {
-            return; // The other process records it.
+            // The other process records the request, if it can be reached.
+            if let Some(exchange) = exchange {
+                exchange.forward(self.unreached(request));
+            }
+            return;
         }
         if let Some(metrics) = &self.metrics {
             metrics.record(request);
@@ -43,6 +52,9 @@ impl Observer {
         let Some(audit) = &self.audit else { return };
         let omitted = match request.outcome {
             RequestOutcome::Limited => self.limited.admit(Instant::now()),
+            _ if request.mount.is_none() && request.list.is_none() => {
+                self.unserved.admit(Instant::now())
+            }
             _ => Some(0),
         };
         let Some(omitted) = omitted else { return };
@@ -50,10 +62,34 @@ impl Observer {
         let mut members = audit.members(request);
         add_omitted(&mut members, omitted);
         let line = (mount.to_owned(), members);
-        let parts = request.context.transport::<Parts>();
-        match parts.and_then(|parts| parts.extensions.get::<Arc<Exchange>>()) {
+        match exchange {
             Some(exchange) => exchange.add(line),
             None => self.write(line, None),
+        }
+    }
+
+    /// Returns the record that is written if a forwarded request does not reach the other process.
+    fn unreached(&self, request: &ServedRequest<'_>) -> UnreachedRecord {
+        let outcome = RequestOutcome::TransportError;
+        let line = self.audit.as_ref().map(|audit| {
+            let mut members = audit.members(request);
+            members.insert("outcome".to_owned(), outcome.to_string().into());
+            let mount = request.mount.as_deref().unwrap_or_default();
+            (mount.to_owned(), members)
+        });
+        UnreachedRecord {
+            labels: RequestLabels::new(request, outcome),
+            line,
+        }
+    }
+
+    /// Records a forwarded request that did not reach the other process.
+    pub(super) fn record_unreached(&self, record: UnreachedRecord, status: u16) {
+        if let Some(metrics) = &self.metrics {
+            metrics.add(record.labels);
+        }
+        if let Some(line) = record.line {
+            self.write(line, Some(status));
         }
     }
 

@@ -71,6 +71,13 @@ pub(crate) struct Forwarder {
 
 type SilentEndpoints = Mutex<Vec<(Uri, Instant)>>;
 
+/// A response extension that marks the response of another endpoint, to which this endpoint has forwarded the request. A tower
+/// layer around an endpoint with [`ServerOptions::with_forwarding`] can check this extension, for example to record each request
+/// only once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ForwardedResponse;
+
 /// The reason why another endpoint sent no response.
 pub(crate) enum ForwardError {
     /// The request was not processed, because no connection could be opened or the endpoint is shutting down.
@@ -182,6 +189,7 @@ impl Forwarder {
         };
         let (mut parts, incoming) = response.into_parts();
         remove_connection_headers(&mut parts.headers);
+        parts.extensions.insert(ForwardedResponse);
         let content = parts.headers.get(CONTENT_TYPE);
         let is_stream =
             content.is_some_and(|value| value.as_bytes().starts_with(EVENT_STREAM.as_bytes()));

@@ -22,6 +22,8 @@ use crate::server::cluster::claim::SessionClaim;
 #[cfg(feature = "forward")]
 use crate::server::cluster::claim::{CLAIM_ATTEMPTS, ClaimOutcome};
 #[cfg(feature = "forward")]
+pub use crate::server::cluster::forwarder::ForwardedResponse;
+#[cfg(feature = "forward")]
 use crate::server::cluster::forwarder::{ForwardError, Forwarder};
 use crate::server::cluster::save::PendingSave;
 use crate::server::cluster::store_client::{StoreClient, unavailable};
