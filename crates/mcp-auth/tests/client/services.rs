@@ -59,6 +59,26 @@ async fn default_endpoints_never_replace_metadata_that_the_server_names() {
     }
 }
 
+/// A server of revision 2025-03-26 has no protected resource metadata. It is its own authorization server.
+#[tokio::test]
+async fn metadata_of_an_old_server_names_an_issuer_of_the_same_origin() {
+    let own = "https://mcp.example";
+    let at = format!("{own}/.well-known/oauth-authorization-server");
+    let net = Net::new();
+    net.gone(PRM);
+    net.document(&at, &metadata(own));
+    signed_in(&net.client().build().unwrap()).await;
+    let lines = net.lines();
+    assert!(lines.contains(&format!("POST {own}/token")), "{lines:?}");
+
+    let net = Net::new();
+    net.gone(PRM);
+    net.document(&at, &metadata("https://other.example"));
+    let error = fails(&net).await;
+    assert!(error.contains("another origin"), "{error}");
+    assert!(net.registrations().is_empty());
+}
+
 #[tokio::test]
 async fn an_issuer_may_differ_in_the_slash_of_an_empty_path() {
     for (named, own) in [
