@@ -104,6 +104,15 @@ impl ClientTls {
         Ok(self)
     }
 
+    /// Removes the client certificate.
+    #[must_use]
+    pub fn without_client_certificate(mut self) -> Self {
+        if self.identity.take().is_some() {
+            self.config = Arc::default();
+        }
+        self
+    }
+
     /// Returns the configuration of rustls. It has its own crypto provider, because only the program should set the default
     /// provider of the process.
     ///
@@ -193,6 +202,10 @@ impl TlsFailure {
                 | AlertDescription::UnknownCA
                 | AlertDescription::AccessDenied,
             ) => "the server does not accept the client certificate".to_owned(),
+            rustls::Error::AlertReceived(AlertDescription::HandshakeFailure) => {
+                "the server ended the TLS handshake (HandshakeFailure); it may require a client certificate"
+                    .to_owned()
+            }
             other => format!("the TLS handshake failed: {other}"),
         };
         Some(Self {

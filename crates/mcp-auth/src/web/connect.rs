@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use http::uri::Scheme;
 use http::{Request, Response, Uri};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -14,6 +15,7 @@ use hyper_util::rt::TokioExecutor;
 use mcp_protocol::BoxFuture;
 use mcp_transport_http::http_service::{BoxError, HttpService, ResponseBody, TowerService};
 use mcp_transport_http::{ClientProxy, ClientStream};
+use tokio::time::timeout;
 use tower_service::Service;
 
 use super::url_policy::UrlPolicy;
@@ -34,7 +36,10 @@ pub(crate) struct BuiltInService {
     timeout: Duration,
     tls: Tls,
     proxy: ClientProxy,
+    /// The client for all hosts except the server.
     service: OnceLock<Box<dyn HttpService<RequestBody>>>,
+    /// The client for the server, which presents the client certificate.
+    service_of_server: OnceLock<Box<dyn HttpService<RequestBody>>>,
 }
 
 impl BuiltInService {
@@ -50,26 +55,48 @@ impl BuiltInService {
             tls,
             proxy,
             service: OnceLock::new(),
+            service_of_server: OnceLock::new(),
         }
     }
 
-    fn service(&self) -> Result<&dyn HttpService<RequestBody>, Error> {
-        if let Some(service) = self.service.get() {
+    /// Returns the client for a host. A server names other hosts, and must not choose which of them get the client certificate.
+    fn service(&self, host: &str) -> Result<&dyn HttpService<RequestBody>, Error> {
+        let is_of_server = self.resolver.policy.is_of_server(host);
+        let service = match is_of_server {
+            true => &self.service_of_server,
+            false => &self.service,
+        };
+        if let Some(service) = service.get() {
             return Ok(&**service);
         }
+        let tls = match is_of_server {
+            true => self.tls.clone(),
+            false => without_client_certificate(&self.tls),
+        };
         let mut tcp = HttpConnector::new_with_resolver(self.resolver.clone());
         tcp.set_nodelay(true);
         tcp.set_connect_timeout(Some(self.timeout));
         tcp.enforce_http(false);
         let connector = ProxyConnector {
             direct: tcp,
+            resolver: self.resolver.clone(),
             proxy: self.proxy.clone(),
             #[cfg(feature = "tls")]
-            tls: self.tls.clone(),
+            tls: tls.clone(),
         };
-        let service = secure(connector, &self.tls)?;
-        Ok(&**self.service.get_or_init(|| service))
+        let created = secure(connector, &tls)?;
+        Ok(&**service.get_or_init(|| created))
     }
+}
+
+#[cfg(feature = "tls")]
+fn without_client_certificate(tls: &Tls) -> Tls {
+    tls.clone().without_client_certificate()
+}
+
+#[cfg(not(feature = "tls"))]
+fn without_client_certificate(tls: &Tls) -> Tls {
+    tls.clone()
 }
 
 impl HttpService<RequestBody> for BuiltInService {
@@ -78,18 +105,23 @@ impl HttpService<RequestBody> for BuiltInService {
         &self,
         request: Request<RequestBody>,
     ) -> BoxFuture<'static, Result<Response<ResponseBody>, BoxError>> {
-        match self.service() {
+        match self.service(request.uri().host().unwrap_or_default()) {
             Ok(service) => service.send(request),
             Err(error) => Box::pin(async { Err(error.into()) }),
         }
     }
 }
 
-/// A connector that reaches servers directly or through a proxy. A direct connection goes only to allowed addresses. The address
-/// of a server behind a proxy is not checked, because the proxy looks up the name.
+/// Maximum time to look up a name before the proxy gets it.
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// A connector that reaches servers directly or through a proxy. A direct connection goes only to allowed addresses. If this
+/// machine can look up the name of a server behind a proxy, the name must have allowed addresses, too. Otherwise only the proxy
+/// knows its addresses.
 #[derive(Clone)]
 struct ProxyConnector {
     direct: HttpConnector<PolicyResolver>,
+    resolver: PolicyResolver,
     proxy: ClientProxy,
     #[cfg(feature = "tls")]
     tls: Tls,
@@ -105,7 +137,12 @@ impl Service<Uri> for ProxyConnector {
     }
 
     fn call(&mut self, target: Uri) -> Self::Future {
-        let mut tunnel = match self.proxy.tunnel(&target) {
+        // The policy allows URLs without TLS only for this machine, in more spellings than the proxy's own rule knows.
+        let tunnel = match target.scheme() == Some(&Scheme::HTTPS) {
+            true => self.proxy.tunnel(&target),
+            false => Ok(None),
+        };
+        let mut tunnel = match tunnel {
             Ok(Some(tunnel)) => tunnel,
             Ok(None) => {
                 let connecting = self.direct.call(target);
@@ -117,7 +154,19 @@ impl Service<Uri> for ProxyConnector {
         {
             tunnel = tunnel.with_tls(&self.tls);
         }
-        tunnel.call(target)
+        let resolver = self.resolver.clone();
+        Box::pin(async move {
+            let host = target.host().unwrap_or_default().to_owned();
+            let addresses = timeout(LOOKUP_TIMEOUT, resolver.lookup(&host)).await;
+            let addresses = match addresses {
+                Ok(Ok(addresses)) => addresses,
+                Ok(Err(error)) if is_refusal(&error) => return Err(error.into()),
+                // Names outside of the company are often known only to the proxy.
+                Ok(Err(_)) | Err(_) => Vec::new(),
+            };
+            let checked = addresses.first().copied();
+            tunnel.connect_to(target, checked).await
+        })
     }
 }
 
@@ -187,6 +236,29 @@ pub(crate) struct PolicyResolver {
     pub(crate) policy: UrlPolicy,
 }
 
+impl PolicyResolver {
+    /// Returns the addresses of a host.
+    ///
+    /// # Errors
+    /// The host has no address, or an address that the policy does not allow.
+    async fn lookup(&self, host: &str) -> io::Result<Vec<IpAddr>> {
+        let name = host.trim_start_matches('[').trim_end_matches(']');
+        let found = self.resolver.resolve(name).await?;
+        self.policy.observe(host, &found);
+        // One forbidden address rejects the whole host: a legitimate host does not have both
+        // kinds.
+        match found.iter().find(|i| !self.policy.allows(host, **i)) {
+            Some(address) => Err(io::Error::other(UrlPolicy::refusal(host, *address))),
+            None => Ok(found),
+        }
+    }
+}
+
+/// Returns whether the policy has refused an address.
+fn is_refusal(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<Error>())
+}
+
 impl Service<Name> for PolicyResolver {
     type Response = std::vec::IntoIter<SocketAddr>;
     type Error = io::Error;
@@ -199,16 +271,76 @@ impl Service<Name> for PolicyResolver {
     fn call(&mut self, name: Name) -> Self::Future {
         let this = self.clone();
         Box::pin(async move {
-            let host = name.as_str();
-            let found = this.resolver.resolve(host).await?;
-            this.policy.observe(host, &found);
-            // One forbidden address rejects the whole host: a legitimate host does not have both
-            // kinds.
-            if let Some(address) = found.iter().find(|i| !this.policy.allows(host, **i)) {
-                return Err(io::Error::other(UrlPolicy::refusal(host, *address)));
-            }
+            let found = this.lookup(name.as_str()).await?;
             let found = found.into_iter().map(|address| SocketAddr::new(address, 0));
             Ok(found.collect::<Vec<_>>().into_iter())
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_transport_http::ClientProxy;
+    use url::Url;
+
+    use super::*;
+    use crate::web::PrivateNetworks;
+
+    /// Knows one name of a private network, and nothing else.
+    struct Company;
+
+    impl Resolver for Company {
+        fn resolve<'a>(&'a self, host: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
+            let found = match host {
+                "intern.test" => Ok(vec![IpAddr::from([10, 0, 0, 1])]),
+                _ => Err(io::Error::other("unknown")),
+            };
+            Box::pin(async { found })
+        }
+    }
+
+    /// Returns the error of a connection through a proxy that cannot be reached.
+    async fn fails(url: &'static str, proxy: &str) -> String {
+        let server = Url::parse("https://server.test/mcp").unwrap();
+        let resolver = PolicyResolver {
+            resolver: Arc::new(Company),
+            policy: UrlPolicy::new(&server, PrivateNetworks::Forbidden).unwrap(),
+        };
+        let mut direct = HttpConnector::new_with_resolver(resolver.clone());
+        direct.enforce_http(false);
+        let mut connector = ProxyConnector {
+            direct,
+            resolver,
+            proxy: ClientProxy::new(proxy).unwrap().with_exceptions(""),
+            #[cfg(feature = "tls")]
+            tls: Tls::default(),
+        };
+        let failed = connector.call(Uri::from_static(url)).await;
+        failed.unwrap_err().to_string()
+    }
+
+    #[tokio::test]
+    async fn names_with_forbidden_addresses_are_not_sent_to_a_proxy() {
+        for proxy in [
+            "http://127.0.0.1:1",
+            "socks5://127.0.0.1:1",
+            "socks5h://127.0.0.1:1",
+        ] {
+            let error = fails("https://intern.test/", proxy).await;
+            assert!(error.contains("is in a private network"), "{error}");
+        }
+        // Only the proxy knows this name.
+        let error = fails("https://public.test/", "http://127.0.0.1:1").await;
+        assert!(
+            error.contains("the proxy http://127.0.0.1:1 cannot be reached"),
+            "{error}"
+        );
+    }
+
+    #[tokio::test]
+    async fn requests_without_tls_are_never_sent_to_a_proxy() {
+        // This machine, as IPv4 in IPv6.
+        let error = fails("http://[64:ff9b::7f00:1]:1/", "http://127.0.0.1:1").await;
+        assert!(!error.contains("the proxy"), "{error}");
     }
 }

@@ -30,8 +30,8 @@ macro_rules! shared_setters {
         }
 
         /// Sets the proxy for requests to authorization servers. Default: the proxy of the environment variables, as
-        /// [`ClientProxy::from_environment`](mcp_transport_http::ClientProxy::from_environment) describes. With a
-        /// proxy, only addresses in URLs are checked, because the proxy looks up host names.
+        /// [`ClientProxy::from_environment`](mcp_transport_http::ClientProxy::from_environment) describes. A proxy
+        /// looks up host names. The addresses of a name are therefore checked only if this machine can look it up, too.
         pub fn proxy(mut self, proxy: mcp_transport_http::ClientProxy) -> Self {
             self.http_settings.proxy = proxy;
             self

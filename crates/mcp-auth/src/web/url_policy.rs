@@ -110,6 +110,11 @@ impl UrlPolicy {
         }
     }
 
+    /// Returns whether a host is that of the server.
+    pub(crate) fn is_of_server(&self, host: &str) -> bool {
+        host.eq_ignore_ascii_case(&self.server_host)
+    }
+
     /// Records the addresses of a host. Ignores all hosts except the server. If the server also has a public address, it is not
     /// in a private network.
     pub(crate) fn observe(&self, host: &str, addresses: &[IpAddr]) {

@@ -239,6 +239,10 @@ async fn proxy_errors_name_the_status_of_the_response() {
         ),
         ("", "the proxy http://127.0.0.1"),
         ("SSH-2.0-OpenSSH\r\n", "the proxy http://127.0.0.1"),
+        (
+            "HTTP/1.1 407 Proxy Authentication Required\r\nproxy-authenticate: Negotiate\r\ncontent-length: 0\r\n\r\n",
+            "requires credentials of the kind \"Negotiate\", and only Basic is supported",
+        ),
         ("HTTP/1.1 101 Switching Protocols\r\n\r\n", "101"),
     ] {
         let proxy = TestProxy::start(Behaviour::Answers(answer)).await;
@@ -281,7 +285,10 @@ async fn a_proxy_that_does_not_answer_or_sends_too_much_causes_an_error() {
     let long = Box::leak(format!("HTTP/1.1 200 OK\r\nx: {}", "x".repeat(1 << 20)).into_boxed_str());
     let flooding = TestProxy::start(Behaviour::Answers(long)).await.url();
     for (proxy, expected) in [
-        (silent, "no connection within 0.2 s"),
+        (
+            silent.clone(),
+            &*format!("no connection through the proxy {silent} within 0.2 s"),
+        ),
         (flooding, "did not open a tunnel"),
     ] {
         let options = ClientOptions::new().with_connect_timeout(Duration::from_millis(200));
@@ -491,4 +498,94 @@ fn debug_omits_the_client_certificate() {
         shown,
         "ClientTls { root_certificates: 0, has_client_certificate: true, .. }"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn mistakes_in_the_tls_settings_of_a_gateway_name_their_place() {
+    let program = Program::new("network-check");
+    let path = program.tokens.with_file_name("gateway.json");
+    let servers = json!({ "bank": { "url": "https://bank.test/mcp" } });
+    let none = json!({});
+    for (common, own, expected) in [
+        (json!({ "ca": "no.pem" }), &none, "/gateway/tls: no.pem"),
+        (
+            none.clone(),
+            &json!({ "key": file("client.key") }),
+            "/gateway/servers/bank/tls: ",
+        ),
+        (
+            json!({ "key": file("client.key") }),
+            &none,
+            "/gateway/tls: ",
+        ),
+    ] {
+        let gateway = json!({ "tls": common, "servers": { "bank": { "tls": own } } });
+        let text = json!({ "mcpServers": servers, "gateway": gateway }).to_string();
+        std::fs::write(&path, text).unwrap();
+        let (code, said) = program
+            .run(&["serve", path.to_str().unwrap(), "--check"])
+            .await;
+        assert_eq!(code, Some(1), "{said}");
+        assert!(said.contains(expected), "{said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_password_of_a_proxy_is_not_shown_when_a_program_is_started() {
+    let program = Program::new("proxy-password");
+    let path = program.tokens.with_file_name("mcp.json");
+    let env = json!({ "HTTPS_PROXY": "${COMPANY_PROXY}" });
+    let servers = json!({ "git": { "command": "/no/such/program", "env": env } });
+    std::fs::write(&path, json!({ "mcpServers": servers }).to_string()).unwrap();
+    for command in ["list", "doctor"] {
+        let mut command = program.command(&[command, "git", "--config", path.to_str().unwrap()]);
+        command.env("COMPANY_PROXY", "http://ada:hunter2secret@proxy.test:3128");
+        let output = tokio::task::spawn_blocking(move || command.output().unwrap());
+        let output = output.await.unwrap();
+        let printed = [output.stdout, output.stderr].concat();
+        let printed = String::from_utf8(printed).unwrap();
+        assert!(
+            printed.contains("HTTPS_PROXY=\"http://[redacted]@proxy.test:3128\""),
+            "{printed}"
+        );
+        assert!(!printed.contains("hunter2secret"), "{printed}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sign_in_presents_the_client_certificate_only_to_the_server() {
+    for requires_certificate in [false, true] {
+        let program = Program::new(&format!("own-certificate-{requires_certificate}"));
+        let inner = StdListener::bind("127.0.0.1:0").unwrap();
+        let port = inner.local_addr().unwrap().port();
+        let port = end_tls(port, requires_certificate).await;
+        let issuer = Issuer::at(inner, format!("https://issuer.test:{port}"));
+        let inner = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let outer = end_tls(inner.local_addr().unwrap().port(), true).await;
+        let url = format!("https://server.test:{outer}/mcp");
+        notes_at(inner, &url, &issuer).await;
+        let proxy = TestProxy::start(Behaviour::Http).await;
+        let (ca, certificate, key) = (file("ca.pem"), file("client.pem"), file("client.key"));
+        let words = [
+            "--ca",
+            &ca,
+            "--client-cert",
+            &certificate,
+            "--client-key",
+            &key,
+            "--proxy",
+            &proxy.url(),
+            &url,
+        ];
+        if requires_certificate {
+            let (code, said) = program
+                .run(&[&["login", "--no-browser"], &words[..]].concat())
+                .await;
+            assert_eq!(code, Some(5), "{said}");
+            assert!(said.contains("requires a client certificate"), "{said}");
+        } else {
+            let login = program.login(&words, |page, _| open(&callback(page, "read")));
+            assert!(login.await.contains("signed in"));
+        }
+    }
 }

@@ -84,6 +84,8 @@ pub(super) struct ServerEntry {
     pub(super) name: String,
     pub(super) server: ServerConfig,
     pub(super) settings: ServerSection,
+    /// The hash of the contents of the certificate files, so that renewed files are noticed.
+    pub(super) certificates: String,
     /// The configuration of the server for each user, with the account of the user, by the key of the user; `None` if all users
     /// have the account of the gateway.
     pub(super) accounts: Option<BTreeMap<String, ServerConfig>>,
@@ -130,12 +132,20 @@ impl ServerEntry {
         common: &NetworkConfig,
     ) -> Result<(), InvalidServer> {
         let name = &self.name;
-        let mut network = self.settings.network(common);
-        if let Some(proxy) = &mut network.proxy {
-            *proxy = variables.expand(proxy).map_err(|error| {
-                InvalidServer::new(format!("/gateway/servers/{name}: \"proxy\": {error}"))
+        if let Some(proxy) = &mut self.settings.proxy {
+            let expanded = variables.expand(&proxy.0);
+            proxy.0 = expanded.map_err(|error| {
+                InvalidServer::new(format!("/gateway/servers/{name}/proxy: {error}"))
             })?;
         }
+        let network = self.settings.network(common);
+        let proxy = network.client_proxy();
+        proxy.map_err(|error| {
+            InvalidServer::new(format!("/gateway/servers/{name}/proxy: {error}"))
+        })?;
+        let tls = network.check_certificates();
+        tls.map_err(|error| InvalidServer::new(format!("/gateway/servers/{name}/tls: {error}")))?;
+        self.certificates = network.content_hash();
         let own = (
             format!("/mcpServers/{name}: server {name:?}"),
             &mut self.server,
@@ -203,7 +213,7 @@ impl ServerEntry {
                 settings.max_connections_per_client,
             );
             (
-                entry.name.clone(),
+                (entry.name.clone(), entry.certificates.clone()),
                 (servers, users),
                 settings.is_shared,
                 limits,

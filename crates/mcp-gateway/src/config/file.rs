@@ -39,7 +39,7 @@ pub(super) struct Section {
     pub(super) list_timeout: Option<NonZeroU32>,
     pub(super) auth: Option<AuthSection>,
     /// The proxy for requests to servers with a URL and to the authorization server.
-    pub(super) proxy: Option<String>,
+    pub(super) proxy: Option<ProxyUrl>,
     pub(super) tls: TlsSection,
     pub(super) cluster: Option<ClusterSection>,
     pub(super) search_above: Option<usize>,
@@ -77,14 +77,24 @@ pub(super) struct TlsSection {
     pub(super) key: Option<PathBuf>,
 }
 
+/// The URL of a proxy. [`fmt::Debug`] omits it, because it can contain credentials.
+#[derive(Clone, PartialEq, Deserialize)]
+pub(super) struct ProxyUrl(pub(super) String);
+
+impl fmt::Debug for ProxyUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ProxyUrl")
+    }
+}
+
 impl TlsSection {
     /// Combines these settings with a proxy.
-    fn network(&self, proxy: Option<&String>) -> NetworkConfig {
+    fn network(&self, proxy: Option<&ProxyUrl>) -> NetworkConfig {
         let mut network = NetworkConfig::new();
         network.ca.clone_from(&self.ca);
         network.certificate.clone_from(&self.certificate);
         network.key.clone_from(&self.key);
-        network.proxy = proxy.cloned();
+        network.proxy = proxy.map(|proxy| proxy.0.clone());
         network
     }
 }
@@ -173,7 +183,7 @@ pub(super) struct ServerSection {
     #[serde(rename = "readOnly")]
     pub(super) is_read_only: bool,
     /// The proxy for this server, instead of the proxy for all servers.
-    pub(super) proxy: Option<String>,
+    pub(super) proxy: Option<ProxyUrl>,
     /// The TLS settings for this server. A member that is absent has the value for all servers.
     pub(super) tls: TlsSection,
     /// The settings of tools, by their names at the server.

@@ -22,7 +22,7 @@ use serde::de::IgnoredAny;
 pub use self::auth::{ClientToken, TokenSource};
 use self::entry::ServerEntry;
 pub use self::file::AuditArguments;
-use self::file::{AccountSection, File, Section, ServerSection};
+use self::file::{AccountSection, File, ProxyUrl, Section, ServerSection};
 use crate::gateway::{Gateway, GatewayBuilder, Settings};
 use crate::parked::Cluster;
 
@@ -153,6 +153,7 @@ impl GatewayConfig {
                 server: server.clone(),
                 accounts,
                 settings,
+                certificates: String::new(),
             };
             if let Some(earlier) = servers.insert(namespace.clone(), entry) {
                 return Err(invalid(format!(
@@ -193,7 +194,7 @@ impl GatewayConfig {
         let network = network.or(&self.network());
         let tls = &mut self.section.tls;
         (tls.ca, tls.certificate, tls.key) = (network.ca, network.certificate, network.key);
-        self.section.proxy = network.proxy;
+        self.section.proxy = network.proxy.map(ProxyUrl);
         self
     }
 
@@ -229,12 +230,14 @@ impl GatewayConfig {
     /// The error names the server or the setting.
     pub fn resolve(mut self, variables: &Variables) -> Result<Self, InvalidServer> {
         if let Some(proxy) = &mut self.section.proxy {
-            let expanded = variables.expand(proxy);
-            *proxy = expanded.map_err(|error| invalid(format!("/gateway/proxy: {error}")))?;
+            let expanded = variables.expand(&proxy.0);
+            proxy.0 = expanded.map_err(|error| invalid(format!("/gateway/proxy: {error}")))?;
         }
         let network = self.network();
         let checked = network.client_proxy();
         checked.map_err(|error| invalid(format!("/gateway/proxy: {error}")))?;
+        let tls = network.check_certificates();
+        tls.map_err(|error| invalid(format!("/gateway/tls: {error}")))?;
         for (namespace, entry) in &mut self.servers {
             entry.resolve(variables, &network)?;
             let name = &entry.name;
@@ -419,6 +422,7 @@ impl GatewayConfig {
     /// restart.
     pub fn needs_restart(&self, started: &Self) -> Vec<&'static str> {
         let (new, old) = (&self.section, &started.section);
+        let has_issuer = matches!(started.authorization(), Some((TokenSource::Issuer(_), _)));
         let settings = [
             ("listen", self.listen() != started.listen()),
             ("publicUrl", new.public_url != old.public_url),
@@ -428,6 +432,9 @@ impl GatewayConfig {
             ("audit", new.audit != old.audit),
             ("auditArguments", new.audit_arguments != old.audit_arguments),
             ("allowedOrigins", new.allowed_origins != old.allowed_origins),
+            // The verifier of tokens has them.
+            ("proxy", has_issuer && new.proxy != old.proxy),
+            ("tls", has_issuer && new.tls != old.tls),
         ];
         let changed = settings.into_iter().filter(|(_, is_changed)| *is_changed);
         changed.map(|(name, _)| name).collect()

@@ -104,13 +104,14 @@ impl LaunchPlan {
         found
     }
 
-    /// Returns the variables that decide which code runs, with their values.
+    /// Returns the variables that decide which code runs, with their values. In a URL, such as that of a proxy, `[redacted]`
+    /// replaces the credentials.
     pub fn code_variables(&self) -> BTreeMap<String, String> {
         let Launch::Stdio { env, .. } = &self.started.launch else {
             return BTreeMap::new();
         };
         let code = env.iter().filter(|(name, _)| chooses_code(name));
-        code.map(|(name, value)| (name.clone(), value.clone()))
+        code.map(|(name, value)| (name.clone(), without_credentials(value)))
             .collect()
     }
 
@@ -171,6 +172,27 @@ impl LaunchPlan {
     }
 }
 
+/// Replaces the credentials in each URL of a text.
+fn without_credentials(text: &str) -> String {
+    let mut parts = text.split("://");
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let authority = part
+            .split(['/', ' ', '\t', '\n', '"', '\''])
+            .next()
+            .unwrap_or_default();
+        shown.push_str("://");
+        match authority.rfind('@') {
+            Some(end) => {
+                shown.push_str("[redacted]");
+                shown.push_str(&part[end..]);
+            }
+            None => shown.push_str(part),
+        }
+    }
+    shown
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,6 +217,25 @@ mod tests {
             *all = pairs.collect();
             *cwd = folder.map(str::to_owned);
         })
+    }
+
+    #[test]
+    fn credentials_of_a_proxy_are_not_shown() {
+        for (value, expected) in [
+            ("http://ada:pw@proxy:1/x@y", "http://[redacted]@proxy:1/x@y"),
+            (
+                "a b socks5h://ada:p@w@proxy c",
+                "a b socks5h://[redacted]@proxy c",
+            ),
+            (
+                "http://a@b,https://c:d@e",
+                "http://[redacted]@b,https://[redacted]@e",
+            ),
+            ("/lib/evil.so", "/lib/evil.so"),
+            ("ada:pw@proxy", "ada:pw@proxy"),
+        ] {
+            assert_eq!(without_credentials(value), expected);
+        }
     }
 
     #[test]

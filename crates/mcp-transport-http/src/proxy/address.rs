@@ -10,6 +10,31 @@ use mcp_jsonrpc::quote;
 /// The maximum length of a quoted URL in an error message, in characters.
 const MAX_SHOWN: usize = 256;
 
+/// The maximum length of a user and of a password in SOCKS 5, in bytes.
+const MAX_SOCKS_LOGIN: usize = 255;
+
+/// Returns the scheme, the host and the port of an invalid URL for an error. Any other part can be a secret.
+fn shown(url: &str) -> String {
+    let (scheme, rest) = match url.split_once("://") {
+        Some((scheme, rest)) if scheme.chars().all(|char| char.is_ascii_alphanumeric()) => {
+            (format!("{scheme}://"), rest)
+        }
+        Some((_, rest)) => ("[redacted]://".to_owned(), rest),
+        None => (String::new(), url),
+    };
+    let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
+    let host = host.split(['/', '?', '#']).next().unwrap_or_default();
+    let end = host.rfind(']').unwrap_or_default();
+    let port = host[end..].find(':').map(|colon| end + colon);
+    let shown = match port {
+        Some(colon) if !host[colon + 1..].chars().all(|char| char.is_ascii_digit()) => {
+            format!("{scheme}{}:[redacted]", &host[..colon])
+        }
+        _ => format!("{scheme}{host}"),
+    };
+    quote(&shown, MAX_SHOWN).to_string()
+}
+
 /// The protocol of a proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProxyKind {
@@ -62,8 +87,7 @@ impl ProxyAddress {
     pub(crate) fn parse(url: &str) -> Result<Self, String> {
         let url = url.trim();
         let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
-        let after_credentials = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
-        let shown = quote(&format!("{scheme}://{after_credentials}"), MAX_SHOWN).to_string();
+        let shown = shown(url);
         let is_named = |kind: &ProxyKind| scheme.eq_ignore_ascii_case(kind.scheme());
         let Some(kind) = ProxyKind::ALL.into_iter().find(is_named) else {
             return Err(format!(
@@ -78,10 +102,11 @@ impl ProxyAddress {
         let read = Matcher::builder().all(whole).build();
         let read = read.intercept(&Uri::from_static("http://server"));
         let authority = read.as_ref().and_then(|it| it.uri().authority());
-        // With a second `@`, the end of the credentials is ambiguous.
-        let has_two_ends = (rest.split('/').next()).is_some_and(|it| it.matches('@').count() > 1);
+        // With another `@`, the end of the credentials is ambiguous.
+        let after_authority = rest.find(['/', '?', '#']).map_or("", |end| &rest[end..]);
+        let is_ambiguous = rest.matches('@').count() > 1 || after_authority.contains('@');
         let host = authority.map(Authority::host);
-        let host = host.filter(|host| !host.is_empty() && !has_two_ends);
+        let host = host.filter(|host| !host.is_empty() && !is_ambiguous);
         let (Some(read), Some(authority), Some(host)) = (&read, authority, host) else {
             return Err(format!(
                 "{shown} is not a valid URL of a proxy; write it like \"http://proxy.example:3128\", with special characters of user and password in \
@@ -96,6 +121,11 @@ impl ProxyAddress {
         let authority = format!("{host}:{port}").parse();
         let authority = authority.map_err(|error| format!("{shown}: {error}"))?;
         let login = read.raw_auth();
+        if login.is_some_and(|(user, password)| user.len().max(password.len()) > MAX_SOCKS_LOGIN) {
+            return Err(format!(
+                "{shown}: user and password for SOCKS have at most {MAX_SOCKS_LOGIN} bytes each"
+            ));
+        }
         Ok(Self {
             kind,
             authority,
@@ -165,6 +195,11 @@ mod tests {
             ("http://u:p@secret@proxy:1", "percent-encoding"),
             ("http://u:secret@proxy:port", "the port is not a number"),
             ("http://u:secret@proxy:65536", "port"),
+            ("http://ada:12@host:34/secret@proxy:1", "percent-encoding"),
+            ("http://ada:12/secret@proxy:1", "percent-encoding"),
+            ("ada:secret://x@127.0.0.1:1", "scheme"),
+            ("ada:secret", "[redacted]"),
+            ("http://ada:secret", "[redacted]"),
             ("http://u:secret@pro xy:1", "such as"),
             ("", "such as"),
         ] {

@@ -11,7 +11,7 @@ mod address;
 mod exceptions;
 mod tunnel;
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use http::Uri;
 use http::uri::Scheme;
@@ -62,7 +62,8 @@ enum Setting {
     Direct,
     Fixed {
         address: ProxyAddress,
-        exceptions: String,
+        /// `None`: the hosts of the environment variable.
+        exceptions: Option<String>,
     },
 }
 
@@ -105,14 +106,15 @@ impl ClientProxy {
         Self(Setting::Direct)
     }
 
-    /// Uses this proxy for all servers. Without a scheme, the URL is that of an HTTP proxy.
+    /// Uses this proxy for all servers, except for the hosts in the environment variable `NO_PROXY` or, if they are set, those of
+    /// [`with_exceptions`](Self::with_exceptions). Without a scheme, the URL is that of an HTTP proxy.
     ///
     /// # Errors
     /// The URL or its scheme is not valid, or the scheme is `https` and the feature `tls` is disabled.
     pub fn new(url: &str) -> Result<Self, TransportError> {
         Ok(Self(Setting::Fixed {
             address: ProxyAddress::parse(url).map_err(TransportError::new)?,
-            exceptions: String::new(),
+            exceptions: None,
         }))
     }
 
@@ -123,7 +125,7 @@ impl ClientProxy {
     #[must_use]
     pub fn with_exceptions(mut self, hosts: impl Into<String>) -> Self {
         if let Setting::Fixed { exceptions, .. } = &mut self.0 {
-            *exceptions = hosts.into();
+            *exceptions = Some(hosts.into());
         }
         self
     }
@@ -174,13 +176,21 @@ impl ClientProxy {
             Setting::Fixed {
                 address,
                 exceptions,
-            } => Ok(match exceptions::contain(exceptions, target) {
-                true => ProxyRoute::direct("the exceptions contain the host"),
-                false => ProxyRoute {
-                    via: Some(address.clone()),
-                    reason: "set by an option or by the program".to_owned(),
-                },
-            }),
+            } => {
+                let exception = match exceptions {
+                    Some(hosts) => {
+                        exceptions::contain(hosts, target).then_some("the exceptions contain")
+                    }
+                    None => no_proxy(target, &variable),
+                };
+                Ok(match exception {
+                    Some(list) => ProxyRoute::direct(format!("{list} the host")),
+                    None => ProxyRoute {
+                        via: Some(address.clone()),
+                        reason: "set by an option or by the program".to_owned(),
+                    },
+                })
+            }
             Setting::Environment => from_variables(target, variable),
         }
     }
@@ -194,18 +204,23 @@ fn from_variables(
         let value = variable(name).filter(|value| !value.trim().is_empty())?;
         Some((name, value))
     };
-    let is_usable = |name: &&str| **name != *CGI_CONTROLLED_VARIABLE || variable(CGI).is_none();
+    // On Windows, the names of variables have no case.
+    let is_controlled = |name: &str| match cfg!(windows) {
+        true => name.eq_ignore_ascii_case(CGI_CONTROLLED_VARIABLE),
+        false => name == CGI_CONTROLLED_VARIABLE,
+    };
+    let is_usable = |name: &&str| !is_controlled(name) || variable(CGI).is_none();
     let names = match target.scheme() == Some(&Scheme::HTTPS) {
         true => HTTPS,
         false => HTTP,
     };
     let Some((name, url)) = names.into_iter().filter(is_usable).find_map(value) else {
-        return Ok(ProxyRoute::direct("no environment variable names a proxy"));
+        let scheme = target.scheme_str().unwrap_or_default();
+        let reason = format!("no environment variable names a proxy for {scheme} URLs");
+        return Ok(ProxyRoute::direct(reason));
     };
-    if let Some((name, hosts)) = NO_PROXY.into_iter().find_map(value)
-        && exceptions::contain(&hosts, target)
-    {
-        return Ok(ProxyRoute::direct(format!("{name} contains the host")));
+    if let Some(list) = no_proxy(target, &variable) {
+        return Ok(ProxyRoute::direct(format!("{list} the host")));
     }
     let address = ProxyAddress::parse(&url).map_err(|problem| {
         TransportError::new(format!("the environment variable {name}: {problem}"))
@@ -216,6 +231,16 @@ fn from_variables(
     })
 }
 
+/// Returns a text that names the variable with exceptions, if the variable contains the host of a URL.
+fn no_proxy(target: &Uri, variable: impl Fn(&str) -> Option<String>) -> Option<&'static str> {
+    const FOUND: [&str; 2] = ["no_proxy contains", "NO_PROXY contains"];
+    let has_value = |value: &String| !value.trim().is_empty();
+    let mut lists = NO_PROXY.into_iter().zip(FOUND);
+    let (hosts, found) =
+        lists.find_map(|(name, found)| Some((variable(name).filter(has_value)?, found)))?;
+    exceptions::contain(&hosts, target).then_some(found)
+}
+
 /// Returns whether the host of a URL is this machine.
 pub(crate) fn is_this_machine(url: &Uri) -> bool {
     let host = url.host().unwrap_or_default();
@@ -223,11 +248,40 @@ pub(crate) fn is_this_machine(url: &Uri) -> bool {
     if name == "localhost" || name.ends_with(".localhost") {
         return true;
     }
-    let address = host.trim_start_matches('[').trim_end_matches(']');
-    address.parse::<IpAddr>().is_ok_and(|address| {
-        let address = address.to_canonical();
-        address.is_loopback() || address.is_unspecified()
-    })
+    let address = name.trim_start_matches('[').trim_end_matches(']');
+    // The zone of an address, as in `::1%lo`.
+    let address = address.split('%').next().unwrap_or_default();
+    let address = match address.parse::<IpAddr>() {
+        Ok(address) => Some(address.to_canonical()),
+        Err(_) => number(address).map(|number| Ipv4Addr::from_bits(number).into()),
+    };
+    address.is_some_and(|address| address.is_loopback() || address.is_unspecified())
+}
+
+/// Reads an IPv4 address in the other forms that resolvers accept: `127.1`, `0x7f000001`, `017700000001`, `0`.
+fn number(text: &str) -> Option<u32> {
+    let parts: Vec<&str> = text.split('.').collect();
+    let (last, first) = parts.split_last()?;
+    if first.len() > 3 {
+        return None;
+    }
+    let mut address = 0;
+    for part in first {
+        address = (address << 8) | digits(part).filter(|part| *part <= 255)?;
+    }
+    let bits = 32 - 8 * u32::try_from(first.len()).ok()?;
+    let last = digits(last).filter(|last| *last < 1 << bits)?;
+    u32::try_from((address << bits) | last).ok()
+}
+
+/// Reads a decimal, octal (`0..`) or hexadecimal (`0x..`) number.
+fn digits(text: &str) -> Option<u64> {
+    let (digits, radix) = match text.strip_prefix("0x") {
+        Some(digits) => (digits, 16),
+        None if text.len() > 1 && text.starts_with('0') => (&text[1..], 8),
+        None => (text, 10),
+    };
+    u64::from_str_radix(digits, radix).ok()
 }
 
 #[cfg(test)]
@@ -246,6 +300,10 @@ mod tests {
         });
         let route = route.unwrap();
         (route.via.map(|proxy| proxy.to_string()), route.reason)
+    }
+
+    fn without_variables(proxy: &ClientProxy, url: &str) -> Option<ProxyAddress> {
+        proxy.route_in(&uri(url), |_| None).unwrap().via
     }
 
     #[test]
@@ -304,20 +362,32 @@ mod tests {
             "http://[::ffff:127.0.0.1]/",
             "http://0.0.0.0:1/",
             "http://[::]/",
+            "http://127.1/",
+            "http://0x7f000001/",
+            "http://0X7F.1/",
+            "http://017700000001/",
+            "http://2130706433/",
+            "http://0/",
+            "http://127.0.0.1./",
         ] {
             assert_eq!(
                 with(&[("ALL_PROXY", "http://proxy:1")], url).0,
                 None,
                 "{url}"
             );
-            assert_eq!(fixed.route(&uri(url)).unwrap().via, None, "{url}");
+            assert_eq!(without_variables(&fixed, url), None, "{url}");
         }
         for url in [
             "http://localhost.example.com/",
             "http://10.0.0.1/",
             "http://[::2]/",
+            "http://10.1/",
+            "http://127.0.0.1.example.com/",
+            "http://127.256.1/",
+            "http://1.2.3.4.5/",
+            "http://0x/",
         ] {
-            assert!(fixed.route(&uri(url)).unwrap().via.is_some(), "{url}");
+            assert!(without_variables(&fixed, url).is_some(), "{url}");
         }
     }
 
@@ -328,14 +398,8 @@ mod tests {
         assert_eq!((proxy, &*reason), (None, "NO_PROXY contains the host"));
         let fixed = ClientProxy::new("http://proxy:1").unwrap();
         let fixed = fixed.with_exceptions("example.com");
-        assert_eq!(fixed.route(&uri("https://example.com/")).unwrap().via, None);
-        assert!(
-            fixed
-                .route(&uri("https://example.org/"))
-                .unwrap()
-                .via
-                .is_some()
-        );
+        assert_eq!(without_variables(&fixed, "https://example.com/"), None);
+        assert!(without_variables(&fixed, "https://example.org/").is_some());
     }
 
     #[test]

@@ -6,17 +6,19 @@
 use std::fmt;
 use std::future::{Ready, poll_fn, ready};
 use std::io;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use futures_util::future::try_join;
-use http::header::{HOST, PROXY_AUTHORIZATION};
+use http::header::{HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION};
 use http::uri::{Authority, Scheme};
-use http::{Method, Request, StatusCode, Uri};
+use http::{HeaderMap, Method, Request, StatusCode, Uri};
 use hyper::client::conn::http1;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::client::legacy::connect::proxy::SocksV5;
 use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
+use mcp_jsonrpc::quote;
 use mcp_protocol::BoxFuture;
 use tokio::net::lookup_host;
 use tower_service::Service;
@@ -27,6 +29,8 @@ use crate::http_service::{BoxError, RequestBody, error_chain, failure_reason};
 
 /// Maximum size of the head of a proxy's response, in bytes.
 const MAX_HEAD_BYTES: usize = 64 << 10;
+/// Maximum length of the name of an authentication scheme in an error, in characters.
+const MAX_SCHEME: usize = 32;
 
 /// A failure at a proxy. The server was not reached.
 #[derive(Debug)]
@@ -42,19 +46,30 @@ impl ProxyError {
         proxy: &ProxyAddress,
         error: &(dyn std::error::Error + 'static),
     ) -> Self {
-        let reason = failure_reason(error);
+        // Errors of TLS describe the other side as a server.
+        let reason = failure_reason(error).replace("the server", "the proxy");
         Self::new(proxy, format_args!("cannot be reached: {reason}"))
     }
 
-    /// Creates the error for a response with the status 407.
-    pub(crate) fn authentication(proxy: &ProxyAddress) -> Self {
-        let advice = match proxy.authorization {
-            None => {
+    /// Creates the error for a response with the status 407 and these headers.
+    pub(crate) fn authentication(proxy: &ProxyAddress, headers: &HeaderMap) -> Self {
+        let challenges = headers.get_all(PROXY_AUTHENTICATE).iter();
+        let schemes: Vec<&str> = challenges
+            .filter_map(|value| value.to_str().ok()?.split(' ').next())
+            .collect();
+        let knows_basic = schemes.iter().any(|it| it.eq_ignore_ascii_case("basic"));
+        let problem = match (schemes.first(), &proxy.authorization) {
+            (Some(scheme), _) if !knows_basic => format!(
+                "requires credentials of the kind {}, and only Basic is supported; a local proxy such as cntlm or px can add them",
+                quote(scheme, MAX_SCHEME)
+            ),
+            (_, None) => {
                 "needs credentials; write them in the URL of the proxy, as in http://user:password@proxy.example:3128"
+                    .to_owned()
             }
-            Some(_) => "refused the credentials in its URL",
+            (_, Some(_)) => "refused the credentials in its URL".to_owned(),
         };
-        Self::new(proxy, format_args!("{advice} (407)"))
+        Self::new(proxy, format_args!("{problem} (407)"))
     }
 }
 
@@ -142,11 +157,12 @@ impl Tunnel {
         }
     }
 
-    /// Sets the TLS settings for the connection to an `https` proxy.
+    /// Sets the TLS settings for the connection to an `https` proxy. The proxy does not get the client certificate, which is for
+    /// servers.
     #[cfg(feature = "tls")]
     #[must_use]
     pub fn with_tls(mut self, tls: &crate::ClientTls) -> Self {
-        self.tls = tls.clone();
+        self.tls = tls.clone().without_client_certificate();
         self
     }
 
@@ -177,12 +193,21 @@ impl Tunnel {
             .map_err(|error| ProxyError::unreached(&self.proxy, &error))
     }
 
-    async fn connect(self, target: Uri) -> Result<ClientStream, ProxyError> {
+    /// Opens a connection to a server. If the client looks up names itself, it uses `address` instead of another lookup.
+    ///
+    /// # Errors
+    /// The proxy cannot be reached, or it refuses the connection.
+    pub async fn connect_to(
+        self,
+        target: Uri,
+        address: Option<IpAddr>,
+    ) -> Result<ClientStream, BoxError> {
         let (host, port) = address_of(&target);
-        match self.proxy.kind {
+        let stream = match self.proxy.kind {
             ProxyKind::Http | ProxyKind::Https => self.connect_http(host, port).await,
-            ProxyKind::Socks5 | ProxyKind::Socks5h => self.connect_socks(host, port).await,
-        }
+            ProxyKind::Socks5 | ProxyKind::Socks5h => self.connect_socks(host, port, address).await,
+        };
+        Ok(stream?)
     }
 
     /// Opens a tunnel with `CONNECT`.
@@ -218,7 +243,7 @@ impl Tunnel {
             match response.status() {
                 status if status.is_success() => {}
                 StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
-                    return Err(ProxyError::authentication(&proxy));
+                    return Err(ProxyError::authentication(&proxy, response.headers()));
                 }
                 status => {
                     let problem = format!(
@@ -234,10 +259,16 @@ impl Tunnel {
         Ok(ClientStream::new(stream))
     }
 
-    async fn connect_socks(self, host: &str, port: u16) -> Result<ClientStream, ProxyError> {
+    async fn connect_socks(
+        self,
+        host: &str,
+        port: u16,
+        address: Option<IpAddr>,
+    ) -> Result<ClientStream, ProxyError> {
         let proxy = &self.proxy;
-        let host = match proxy.kind {
-            ProxyKind::Socks5 => resolve(host, port).await.map_err(|error| {
+        let host = match (proxy.kind, address) {
+            (ProxyKind::Socks5, Some(address)) => in_url(address),
+            (ProxyKind::Socks5, None) => resolve(host, port).await.map_err(|error| {
                 ProxyError::new(
                     proxy,
                     format_args!("was not used: the client cannot look up {host}: {error}; with socks5h, the proxy looks up names"),
@@ -289,14 +320,19 @@ impl Service<Uri> for OpenConnection {
     }
 }
 
+/// Returns an address in the form that a URL has.
+fn in_url(address: IpAddr) -> String {
+    match address {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => format!("[{address}]"),
+    }
+}
+
 /// Returns the first address of a host, in the notation of URLs.
 async fn resolve(host: &str, port: u16) -> io::Result<String> {
     let name = host.trim_start_matches('[').trim_end_matches(']');
     let mut addresses = lookup_host((name, port)).await?;
-    let address = addresses.next().map(|address| match address.ip() {
-        std::net::IpAddr::V4(address) => address.to_string(),
-        std::net::IpAddr::V6(address) => format!("[{address}]"),
-    });
+    let address = addresses.next().map(|address| in_url(address.ip()));
     address.ok_or_else(|| io::Error::other("no address"))
 }
 
@@ -323,6 +359,6 @@ impl Service<Uri> for Tunnel {
 
     fn call(&mut self, target: Uri) -> Self::Future {
         let tunnel = self.clone();
-        Box::pin(async move { Ok(tunnel.connect(target).await?) })
+        Box::pin(tunnel.connect_to(target, None))
     }
 }

@@ -1,7 +1,6 @@
 //! The certificates and the proxy for servers with a URL.
 
 use std::fmt;
-#[cfg(feature = "tls")]
 use std::fs::File;
 use std::path::PathBuf;
 
@@ -10,11 +9,10 @@ use mcp_client::TransportError;
 use mcp_transport_http::ClientTls;
 use mcp_transport_http::{ClientProxy, HttpTransport};
 
-#[cfg(feature = "tls")]
+use super::hash;
 use crate::text_file::read_text;
 
 /// Maximum size of a file with certificates or a key, in bytes.
-#[cfg(feature = "tls")]
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// The value of [`NetworkConfig::proxy`] for no proxy.
@@ -102,6 +100,22 @@ impl NetworkConfig {
         Ok(tls)
     }
 
+    /// Returns the SHA-256 hash of the contents of the files, to notice renewed certificates. A file that cannot be read has no
+    /// content.
+    #[doc(hidden)]
+    pub fn content_hash(&self) -> String {
+        let files = [&self.ca, &self.certificate, &self.key]
+            .into_iter()
+            .flatten();
+        let texts = files.map(|file| {
+            let file = File::open(file);
+            file.and_then(|file| read_text(file, MAX_FILE_BYTES))
+                .unwrap_or_default()
+        });
+        let texts: Vec<String> = texts.collect();
+        hash(texts.iter().map(String::as_str))
+    }
+
     /// Returns the proxy.
     ///
     /// # Errors
@@ -109,8 +123,32 @@ impl NetworkConfig {
     pub fn client_proxy(&self) -> Result<ClientProxy, TransportError> {
         match self.proxy.as_deref() {
             None => Ok(ClientProxy::from_environment()),
-            Some(NO_PROXY) => Ok(ClientProxy::none()),
+            Some(none) if none.eq_ignore_ascii_case(NO_PROXY) => Ok(ClientProxy::none()),
             Some(url) => ClientProxy::new(url),
+        }
+    }
+
+    /// Checks that the files with certificates can be used.
+    ///
+    /// # Errors
+    /// A file cannot be read or used, or the feature `tls` is disabled.
+    pub fn check_certificates(&self) -> Result<(), TransportError> {
+        #[cfg(feature = "tls")]
+        {
+            self.tls().map(drop)
+        }
+        #[cfg(not(feature = "tls"))]
+        match self
+            .ca
+            .as_ref()
+            .or(self.certificate.as_ref())
+            .or(self.key.as_ref())
+        {
+            None => Ok(()),
+            Some(file) => Err(TransportError::new(format!(
+                "{}: certificates can be used only with TLS; enable the feature \"tls\" of mcp-host",
+                file.display()
+            ))),
         }
     }
 
@@ -123,12 +161,7 @@ impl NetworkConfig {
             None => http,
         };
         #[cfg(not(feature = "tls"))]
-        if let Some(file) = self.ca.as_ref().or(self.certificate.as_ref()) {
-            return Err(TransportError::new(format!(
-                "{}: certificates can be used only with TLS; enable the feature \"tls\" of mcp-host",
-                file.display()
-            )));
-        }
+        self.check_certificates()?;
         Ok(http)
     }
 

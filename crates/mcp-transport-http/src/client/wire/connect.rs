@@ -48,21 +48,20 @@ pub(crate) fn default_service(
     tcp.enforce_http(!endpoint.is_secure());
     let Some(address) = proxy.route(endpoint.uri())?.via else {
         return match endpoint.is_secure() {
-            true => secure(tcp, options, tls),
-            false => Ok(create_client(tcp, None, options)),
+            true => secure(tcp, None, options, tls),
+            false => Ok(create_client(tcp, None, false, options)),
         };
     };
     let tunnel = Tunnel::new(address.clone(), tcp);
     #[cfg(feature = "tls")]
     let tunnel = tunnel.with_tls(tls);
     match endpoint.is_secure() {
-        true => secure(tunnel, options, tls),
-        false if address.forwards() => Ok(create_client(
-            ForwardingConnector(tunnel),
-            Some(address),
-            options,
-        )),
-        false => Ok(create_client(tunnel, None, options)),
+        true => secure(tunnel, Some(&address), options, tls),
+        false if address.forwards() => {
+            let connector = ForwardingConnector(tunnel);
+            Ok(create_client(connector, Some(&address), true, options))
+        }
+        false => Ok(create_client(tunnel, Some(&address), false, options)),
     }
 }
 
@@ -85,10 +84,12 @@ impl Service<Uri> for ForwardingConnector {
     }
 }
 
-/// Creates a client. `connector` opens connections to the server or, if `proxy` is set, to this proxy, which forwards requests.
+/// Creates a client. `connector` opens connections to the server, through `proxy` if it is set. With `is_forwarded`, it opens
+/// connections to this proxy instead, which forwards requests.
 fn create_client<C>(
     connector: C,
-    proxy: Option<ProxyAddress>,
+    proxy: Option<&ProxyAddress>,
+    is_forwarded: bool,
     options: &ClientOptions,
 ) -> Arc<dyn HttpService<RequestBody>>
 where
@@ -97,14 +98,20 @@ where
     C::Error: Into<BoxError>,
     C::Future: Send + 'static,
 {
-    let connector = ConnectTimeout::new(connector, options.connect_timeout);
+    let connector = ConnectTimeout {
+        inner: connector,
+        limit: options.connect_timeout,
+        proxy: proxy.map(ToString::to_string),
+    };
     let (max_idle, timeout) = (options.idle_connections, options.idle_timeout);
-    Arc::new(PooledClient::new(connector, proxy, max_idle, timeout))
+    let forwarding = proxy.filter(|_| is_forwarded).cloned();
+    Arc::new(PooledClient::new(connector, forwarding, max_idle, timeout))
 }
 
 #[cfg(feature = "tls")]
 fn secure<C>(
     connector: C,
+    proxy: Option<&ProxyAddress>,
     options: &ClientOptions,
     tls: &Tls,
 ) -> Result<Arc<dyn HttpService<RequestBody>>, TransportError>
@@ -122,12 +129,13 @@ where
         .https_only()
         .enable_http1()
         .wrap_connector(connector);
-    Ok(create_client(connector, None, options))
+    Ok(create_client(connector, proxy, false, options))
 }
 
 #[cfg(not(feature = "tls"))]
 fn secure<C>(
     _connector: C,
+    _proxy: Option<&ProxyAddress>,
     _options: &ClientOptions,
     (): &Tls,
 ) -> Result<Arc<dyn HttpService<RequestBody>>, TransportError> {
@@ -142,12 +150,8 @@ fn secure<C>(
 struct ConnectTimeout<C> {
     inner: C,
     limit: Duration,
-}
-
-impl<C> ConnectTimeout<C> {
-    fn new(inner: C, limit: Duration) -> Self {
-        Self { inner, limit }
-    }
+    /// The URL of the proxy, for errors.
+    proxy: Option<String>,
 }
 
 impl<C> Service<Uri> for ConnectTimeout<C>
@@ -167,11 +171,13 @@ where
 
     fn call(&mut self, target: Uri) -> Self::Future {
         let limit = self.limit;
+        let proxy = self.proxy.clone();
         let connecting = self.inner.call(target);
         Box::pin(async move {
             let connected = timeout(limit, connecting).await.map_err(|_| {
+                let through = proxy.map_or_else(String::new, |proxy| format!(" through the proxy {proxy}"));
                 let text = format!(
-                    "no connection within {} s, the limit of ClientOptions::with_connect_timeout",
+                    "no connection{through} within {} s, the limit of ClientOptions::with_connect_timeout",
                     limit.as_secs_f64()
                 );
                 io::Error::new(io::ErrorKind::TimedOut, text)

@@ -93,7 +93,7 @@ where
                         if let Some(proxy) = &pool.proxy
                             && response.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED
                         {
-                            let error = ProxyError::authentication(proxy);
+                            let error = ProxyError::authentication(proxy, response.headers());
                             return Err(ConnectError(error.into()).into());
                         }
                         let body = |body| DrivenBody::new(body, connection, pool);
