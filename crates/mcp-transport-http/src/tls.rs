@@ -186,7 +186,7 @@ impl TlsFailure {
             *error == rustls::Error::AlertReceived(AlertDescription::CertificateRequired);
         let reason = match error {
             rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
-                "the server does not answer with TLS on this port; if it has no TLS, use http:// instead of https://"
+                "the server does not answer with TLS on this port; check the port (only a server on this machine should be used without TLS, with http://)"
                     .to_owned()
             }
             rustls::Error::InvalidCertificate(problem) => {

@@ -10,7 +10,7 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{sleep, timeout};
 
 use super::options::Options;
-use super::process::{Process, memory};
+use super::process::{Process, memory, own};
 use crate::bench::Fault;
 use crate::bench::load::{Connection, print};
 
@@ -18,8 +18,11 @@ use crate::bench::load::{Connection, print};
 const LARGE: usize = 24;
 /// Sessions and subscriptions of each address.
 const SMALL: usize = 200;
-/// Idle connections of each address.
-const IDLE: usize = 400;
+/// Idle connections of all addresses together, more than the server accepts.
+const IDLE: usize = 8_000;
+/// Waiting calls of each address, and of each of its sessions.
+const WAITING: usize = 100;
+const WAITING_PER_SESSION: usize = 50;
 const SETTLE: Duration = Duration::from_secs(2);
 /// How long the server may take to accept bytes. At its limit of connections it accepts none.
 const STEP: Duration = Duration::from_millis(200);
@@ -31,6 +34,8 @@ const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialize
 struct Figures {
     /// Bytes of `ServerOptions::with_memory`; `None` for the defaults.
     budget: Option<u64>,
+    /// Whether the attacked process is `mcp bridge`, in front of a server over stdio.
+    is_bridge: bool,
     addresses: u8,
     idle_mib: f64,
     /// Resident memory after each kind of attack began, while the former ones continue.
@@ -130,10 +135,20 @@ pub(super) async fn run(options: &Options) -> Result<(), Fault> {
     let addresses = options.number("--addresses", 20)?;
     let addresses = u8::try_from(addresses)?.clamp(1, 100);
     let budget = options.value("--memory");
-    let mut args = vec!["127.0.0.1:0"];
-    args.extend(budget.map(|_| "--memory"));
-    args.extend(budget);
-    let (server, host) = Process::server(&args).await?;
+    let bridge = options.value("--mcp");
+    let (server, host) = match bridge {
+        Some(program) => {
+            let own = own()?;
+            let args = ["bridge", "--listen", "127.0.0.1:0", "--", &own, "server"];
+            Process::serving(program, &args).await?
+        }
+        None => {
+            let mut args = vec!["127.0.0.1:0"];
+            args.extend(budget.map(|_| "--memory"));
+            args.extend(budget);
+            Process::server(&args).await?
+        }
+    };
     let mib = |name| Ok::<_, Fault>(memory(server.id(), name)? as f64 / 1_024.0);
     let idle_mib = mib("VmRSS")?;
     let mut attackers: Vec<Attacker> = (1..=addresses)
@@ -149,6 +164,7 @@ pub(super) async fn run(options: &Options) -> Result<(), Fault> {
         "stored events",
         "unread responses",
         "unfinished bodies",
+        "waiting calls",
         "sessions and subscriptions",
         "unfinished heads",
     ] {
@@ -158,8 +174,9 @@ pub(super) async fn run(options: &Options) -> Result<(), Fault> {
                 "stored events" => events(attacker).await,
                 "unread responses" => responses(attacker).await,
                 "unfinished bodies" => bodies(attacker).await,
+                "waiting calls" => waiting(attacker).await,
                 "sessions and subscriptions" => sessions(attacker).await,
-                _ => heads(attacker).await,
+                _ => heads(attacker, IDLE / usize::from(addresses)).await,
             }
         }
         sleep(SETTLE).await;
@@ -168,6 +185,7 @@ pub(super) async fn run(options: &Options) -> Result<(), Fault> {
     }
     let figures = Figures {
         budget: budget.map(str::parse).transpose()?,
+        is_bridge: bridge.is_some(),
         addresses,
         idle_mib,
         steps,
@@ -208,6 +226,22 @@ async fn bodies(attacker: &mut Attacker) {
     }
 }
 
+/// Calls that do not end, with arguments that need much more memory than their text.
+async fn waiting(attacker: &mut Attacker) {
+    let objects = vec![r#"{"a":1}"#; 500].join(",");
+    let body = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"wait","arguments":{{"objects":[{objects}]}}}}}}"#
+    );
+    for _ in 0..WAITING / WAITING_PER_SESSION {
+        if let Some(session) = attacker.session().await {
+            let headers = session_header(&session);
+            for _ in 0..WAITING_PER_SESSION {
+                attacker.send(&headers, body.len(), &body).await;
+            }
+        }
+    }
+}
+
 /// Sessions, each with a subscription to many URIs.
 async fn sessions(attacker: &mut Attacker) {
     for number in 0..SMALL {
@@ -231,13 +265,13 @@ async fn sessions(attacker: &mut Attacker) {
 }
 
 /// Connections with a head that never ends.
-async fn heads(attacker: &mut Attacker) {
+async fn heads(attacker: &mut Attacker, connections: usize) {
     let mut head = String::from("POST /mcp HTTP/1.1\r\n");
     for number in 0..60 {
         // Writing to memory does not fail.
         let _ = write!(head, "x-{number}: {}\r\n", "y".repeat(64));
     }
-    for _ in 0..IDLE {
+    for _ in 0..connections {
         if attacker.failures >= ATTEMPTS {
             return;
         }

@@ -12,7 +12,7 @@ pub(super) const USAGE: &str = "usage: reliability
   soak [--minutes N] [--sessions N] [--seed N]
   chaos [--cuts N] [--kills N] [--seed N]
   overload [--seconds N]
-  budget [--memory BYTES] [--addresses N]
+  budget [--memory BYTES | --mcp PROGRAM] [--addresses N]
   user URL";
 
 /// The options of a program.

@@ -45,7 +45,9 @@ async fn t18_at_the_limit_requests_are_rejected_at_once() {
 // sessions, and is empty after the handshake timeout.
 #[tokio::test(start_paused = true)]
 async fn t19_abandoned_handshakes_leak_nothing() {
-    let endpoint = Endpoint::new(server(&Gate::new())).unwrap();
+    let options =
+        ServerOptions::new().with_memory_limits(|memory| memory.max_session_bytes = 96 << 20);
+    let endpoint = Endpoint::with_options(server(&Gate::new()), options).unwrap();
     let mut refused = 0;
     for _ in 0..20_000 {
         let reply = Peer::begin(&endpoint).await;
@@ -133,6 +135,62 @@ async fn t16_one_address_does_not_take_all_connections() {
     {
         again = served.connect().await;
     }
+}
+
+/// Idle connections of several addresses use nearly all connections. A client that needs two connections gets both.
+#[tokio::test]
+async fn t16_idle_connections_make_room_for_other_addresses() {
+    let options = ServerOptions::new().with_connection_limits(|limits| limits.max_connections = 40);
+    let served = RunningServer::start(server(&Gate::new()), options).await;
+    let connect = async |last: u8| {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind(([127, 0, 1, last], 0).into()).unwrap();
+        Conn::new(socket.connect(served.address).await.unwrap())
+    };
+    let mut idle = Vec::new();
+    for last in 1..=6 {
+        // Half of the connections, and the share of each address.
+        for number in 0..if last == 1 { 24 } else { 4 } {
+            let mut conn = connect(last).await;
+            // Some send nothing at all.
+            if number % 2 == 0 {
+                let _ = conn.try_send("POST /mcp HTTP/1.1\r\nx: ").await;
+            }
+            idle.push(conn);
+        }
+    }
+    let served_twice = async {
+        let mut first = connect(9).await;
+        let session = Session::open(&mut first).await;
+        loop {
+            let mut second = connect(9).await;
+            let call = session.tool(1, "echo", "x");
+            if second.try_send(call.bytes()).await.is_ok() && second.try_head().await.is_some() {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        healthy(&mut first, &session).await;
+    };
+    // The timeout for a head is 30 s.
+    let served_twice = tokio::time::timeout(Duration::from_secs(15), served_twice);
+    served_twice.await.expect("two connections");
+}
+
+/// The process has fewer files than `max_connections`, which is usual, so idle connections use all files.
+#[tokio::test]
+async fn t16_idle_connections_do_not_use_all_files() {
+    let server = super::memory::Process::with_files(100);
+    let mut idle = Vec::new();
+    for number in 0..300 {
+        let mut conn = server.connect_from(1).await;
+        if number % 2 == 0 {
+            let _ = conn.try_send("POST /mcp HTTP/1.1\r\nx: ").await;
+        }
+        idle.push(conn);
+    }
+    let served = tokio::time::timeout(Duration::from_secs(15), server.serves(2));
+    served.await.expect("a response to another address");
 }
 
 // One address takes half of the requests in flight and its share, and others are served.

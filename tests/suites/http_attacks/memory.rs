@@ -9,6 +9,8 @@ use mcp_tests::tcp::{Conn, Session};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
+const PROGRAM: &str = env!("CARGO_BIN_EXE_attacked-server");
+
 /// A server process that is ended with the test.
 pub(super) struct Process {
     child: Child,
@@ -19,19 +21,30 @@ impl Process {
     pub(super) fn start() -> Self {
         // Returns freed memory at once. By default glibc keeps such blocks, and they cannot be
         // told apart from memory that the server uses.
-        Self::with_variable("MALLOC_MMAP_THRESHOLD_", "131072")
+        let mut command = Command::new(PROGRAM);
+        command.env("MALLOC_MMAP_THRESHOLD_", "131072");
+        Self::spawn(command)
+    }
+
+    /// Starts a server that can open only this number of files.
+    pub(super) fn with_files(files: usize) -> Self {
+        let mut command = Command::new("sh");
+        let limited = format!("ulimit -n {files}; exec \"$0\" \"$@\"");
+        command.args(["-c", &limited, PROGRAM]);
+        Self::spawn(command)
     }
 
     /// Starts a server with the default settings of the allocator. Each thread parses one message at a time, which takes up to 16 MiB, so
     /// the number of threads does not depend on the machine.
     pub(super) fn with_default_allocator() -> Self {
-        Self::with_variable("TOKIO_WORKER_THREADS", "2")
+        let mut command = Command::new(PROGRAM);
+        command.env("TOKIO_WORKER_THREADS", "2");
+        Self::spawn(command)
     }
 
-    fn with_variable(name: &str, value: &str) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_attacked-server"))
+    fn spawn(mut command: Command) -> Self {
+        let mut child = command
             .arg("127.0.0.1:0")
-            .env(name, value)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();

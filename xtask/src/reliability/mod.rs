@@ -21,12 +21,16 @@ const PAGE: &str = "docs/reliability.md";
 const FIGURES: &str = "tests/reliability";
 
 /// The options of the servers whose memory `overload` fills.
-const BUDGETS: [&str; 4] = [
+const BUDGETS: [&str; 5] = [
     "--addresses 1",
     "",
+    "--addresses 50",
     "--memory 134217728",
     "--memory 67108864",
 ];
+
+/// The memory that clients cannot make a server with default limits exceed, in MiB.
+const DEFAULT_BUDGET: f64 = 256.0;
 
 /// The kills of a cluster; the figures of a run with fewer are only printed.
 const KILLS: u64 = 200;
@@ -52,9 +56,10 @@ pub(crate) fn run(command: &str, mut args: Vec<String>) -> Result {
     let mut figures = measure(&folder, command, &args)?;
     if command == "overload" {
         let options = BUDGETS.map(|words| Vec::from_iter(words.split_whitespace()));
-        let budgets = options
-            .iter()
-            .map(|words| measure(&folder, "budget", words));
+        let mcp = executable(&folder, "mcp").display().to_string();
+        let bridge = vec!["--addresses", "50", "--mcp", &mcp];
+        let budgets = options.iter().chain([&bridge]);
+        let budgets = budgets.map(|words| measure_budgets(&folder, words));
         figures["budgets"] = budgets.collect::<Result<Vec<_>>>()?.into();
         let mut peers = Vec::new();
         for (name, path) in peer_servers()? {
@@ -102,6 +107,23 @@ fn measure(folder: &Path, name: &str, options: &[&str]) -> Result<Value> {
     let limit = Duration::from_secs(24 * 3_600);
     let figures = lines_of(command.args(options), limit)?.pop();
     serde_json::from_str(&figures.unwrap_or_default()).at(format!("the figures of {name}"))
+}
+
+/// Measures the memory of a server whose clients exhaust all budgets. Returns the figures.
+///
+/// # Errors
+/// The memory exceeded the budget.
+fn measure_budgets(folder: &Path, options: &[&str]) -> Result<Value> {
+    let figures = measure(folder, "budget", options)?;
+    let budget = figures["budget"]
+        .as_f64()
+        .map_or(DEFAULT_BUDGET, |bytes| bytes / f64::from(1 << 20));
+    match figures["peak_mib"].as_f64() {
+        Some(peak) if peak <= budget => Ok(figures),
+        peak => Err(format!(
+            "the server used {peak:?} MiB, but its budget is {budget} MiB; see docs/adr/0038-default-memory.md"
+        )),
+    }
 }
 
 /// The stored figures of a command.

@@ -14,9 +14,9 @@ use crate::client::state::ClientState;
 use crate::client::wire::connection::{RequestKind, SendError};
 use crate::http_service::ResponseBody;
 
-/// Maximum number of bytes that are read from an unused body, and maximum time for reading them. The rest of the body is read so
-/// that the connection can be used again.
+/// Maximum number of bytes that are read from an unused body. The body is read so that the connection can be used again.
 const DRAIN_BYTES: usize = 64 << 10;
+/// Maximum time for reading an unused body.
 const DRAIN_TIME: Duration = Duration::from_secs(1);
 
 /// The reason why the server did not accept a message.

@@ -23,8 +23,9 @@ pub(crate) struct ResumeState<'a> {
     retry: Option<Duration>,
     /// Number of attempts since the last new event.
     attempts: u32,
-    /// Number of all attempts, and the maximum of this number.
+    /// Number of all attempts.
     total: u32,
+    /// Maximum number of all attempts.
     max_total: u32,
 }
 

@@ -22,10 +22,12 @@ pub(crate) use self::address::ProxyAddress;
 pub(crate) use self::tunnel::ProxyError;
 pub use self::tunnel::{ClientStream, Tunnel};
 
-/// Environment variables with the proxy for a scheme, in the order in which they are read. A variable without a value counts as
-/// absent.
+/// Environment variables with the proxy for `https` URLs, in the order in which they are read. A variable without a value counts
+/// as absent.
 const HTTPS: [&str; 4] = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
+/// Environment variables with the proxy for `http` URLs, in the order in which they are read.
 const HTTP: [&str; 4] = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
+/// Environment variables with the hosts that are reached without a proxy, in the order in which they are read.
 const NO_PROXY: [&str; 2] = ["no_proxy", "NO_PROXY"];
 
 /// The variable that an HTTP client of a CGI program can set, with the header `Proxy`.

@@ -16,7 +16,7 @@ pub(crate) fn is_forwarded(head: &Parts) -> bool {
     head.headers.contains_key(FORWARDED)
 }
 
-/// Returns the response of an endpoint that is shutting down to a forwarded request.
+/// Returns the response to a forwarded request that arrives while this endpoint is shutting down.
 pub(crate) fn refusal_at_shutdown() -> Refusal {
     Refusal::new(SHUTTING_DOWN, "this endpoint is shutting down")
 }

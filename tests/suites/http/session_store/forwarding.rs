@@ -284,7 +284,7 @@ async fn requests_are_forwarded_only_to_addresses_that_the_server_has_signed() {
 }
 
 #[tokio::test]
-async fn a_stored_session_continues_only_as_its_server_has_written_it() {
+async fn a_stored_session_with_a_changed_record_is_not_continued() {
     let (store, one, two) = nodes();
     let (_, other) = taken(&store, &Peer::open(&one).await).await;
     let changes: [(&str, Value); 8] = [

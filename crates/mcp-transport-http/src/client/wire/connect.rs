@@ -25,8 +25,9 @@ pub(crate) type Tls = crate::tls::ClientTls;
 #[cfg(not(feature = "tls"))]
 pub(crate) type Tls = ();
 
-/// Interval of TCP keep-alive probes, and number of failed probes after which the connection is closed.
+/// Interval of TCP keep-alive probes.
 const PROBE: Duration = Duration::from_secs(20);
+/// Number of failed TCP keep-alive probes after which the connection is closed.
 const PROBES: u32 = 3;
 
 /// Creates the built-in HTTP client for a server.

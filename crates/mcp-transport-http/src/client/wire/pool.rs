@@ -94,7 +94,11 @@ where
                             && response.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED
                         {
                             let error = ProxyError::authentication(proxy, response.headers());
-                            return Err(ConnectError(error.into()).into());
+                            // The proxy accepted an earlier request of this connection, so the server may have responded.
+                            return Err(match is_reused {
+                                true => error.into(),
+                                false => ConnectError(error.into()).into(),
+                            });
                         }
                         let body = |body| DrivenBody::new(body, connection, pool);
                         return Ok(response.map(|incoming| ResponseBody::new(body(incoming))));

@@ -42,20 +42,20 @@ impl MemoryEventStore {
         Self {
             shards: std::array::from_fn(|_| Mutex::default()),
             total: AtomicUsize::new(0),
-            session_bytes: 10 << 20,
-            total_bytes: 64 << 20,
+            session_bytes: 8 << 20,
+            total_bytes: 32 << 20,
             retention: Duration::from_secs(5 * 60),
         }
     }
 
-    /// Sets the maximum memory of one session, in bytes, including the records of dropped events. Default 10 MiB.
+    /// Sets the maximum memory of one session, in bytes, including the records of dropped events. Default 8 MiB.
     #[must_use]
     pub fn with_max_session_bytes(mut self, bytes: usize) -> Self {
         self.session_bytes = bytes;
         self
     }
 
-    /// Sets the maximum memory of all sessions. Default 64 MiB. The record of a session that has lost all its events needs a few
+    /// Sets the maximum memory of all sessions. Default 32 MiB. The record of a session that has lost all its events needs a few
     /// hundred bytes in addition to this limit.
     #[must_use]
     pub fn with_max_total_bytes(mut self, bytes: usize) -> Self {

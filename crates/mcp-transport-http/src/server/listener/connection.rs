@@ -37,8 +37,8 @@ pub(crate) async fn serve(
     permits: (Option<OwnedSemaphorePermit>, Permit),
 ) {
     #[cfg(feature = "http2")]
-    match tokio::time::timeout(timer.limits().head, http2::is_http2(&stream)).await {
-        Ok(Ok(true)) => {
+    match timer.within_head(http2::is_http2(&stream)).await {
+        Some(Ok(true)) => {
             let mut connection = Box::pin(http2::connection(stream, route, &timer));
             timer.expect_streams();
             let ended = timer.serve(connection.as_mut(), |connection| {
@@ -46,9 +46,9 @@ pub(crate) async fn serve(
             });
             return log_end(ended.await);
         }
-        Ok(Ok(false)) => {}
-        Ok(Err(error)) => return log_end(Err(error)),
-        Err(error) => return log_end(Err(error)),
+        Some(Ok(false)) => {}
+        Some(Err(error)) => return log_end(Err(error)),
+        None => return log_end(Err("no request within ServerTimeouts::head")),
     }
     route.timer = Some(Arc::clone(timer.timer()));
     let connection = pin!(http1(stream, route, &timer));
@@ -79,9 +79,10 @@ fn http1<R: Dispatch>(
 
 /// The path of the endpoint in [`serve`](super::serve()) and [`serve_with`](super::serve_with).
 const PATH: &str = "/mcp";
-/// The paths for clients of revision 2024-11-05, if they are enabled.
+/// The path of the event stream for clients of revision 2024-11-05, if these clients are enabled.
 #[cfg(feature = "legacy")]
 const SSE_PATH: &str = "/sse";
+/// The path to which clients of revision 2024-11-05 post messages.
 #[cfg(feature = "legacy")]
 const MESSAGE_PATH: &str = "/message";
 

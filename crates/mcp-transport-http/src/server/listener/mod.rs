@@ -16,6 +16,7 @@ mod write_timeout;
 
 use std::convert::Infallible;
 use std::future::Future;
+use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -24,7 +25,7 @@ use std::time::Duration;
 
 use http::{Request, Response};
 use hyper::body::Incoming;
-use mcp_protocol::IntoService;
+use mcp_protocol::{IntoService, LogLimit};
 use tokio::net::{TcpListener, ToSocketAddrs};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -40,6 +41,8 @@ use crate::server::listener::connection::{ConnectionService, Dispatch, LayeredRo
 use crate::server::listener::timers::{ConnectionLimits, TimerWheel};
 use crate::server::options::ServerOptions;
 
+/// The delay before the next attempt to accept a connection if the process has no file descriptor left.
+const ACCEPT_DELAY: Duration = Duration::from_millis(20);
 /// Maximum time that connections have to end after the endpoint was closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -147,7 +150,9 @@ async fn serve_route(
         ConnectionLimits::new(options),
         endpoint.0.state.bodies.clone(),
         endpoint.0.state.responses.clone(),
+        shares.clone(),
     );
+    let refusals = LogLimit::default();
     let mut shutdown = pin!(shutdown);
     loop {
         let accepted = async {
@@ -160,10 +165,10 @@ async fn serve_route(
             None => break,
             Some((Ok((stream, peer)), permit)) => (stream, peer, permit),
             Some((Err(error), _)) => {
-                // File descriptors are exhausted, or the client has disconnected. Both are
-                // temporary.
-                tracing::warn!(%error, "failed to accept a connection");
-                sleep(Duration::from_millis(20)).await;
+                if let Some(omitted) = refusals.admit(std::time::Instant::now()) {
+                    tracing::warn!(%error, omitted, "failed to accept a connection");
+                }
+                recover(&error, &mut wheel).await;
                 continue;
             }
         };
@@ -185,6 +190,18 @@ async fn serve_route(
     drop(listener);
     close(endpoint, connections, wheel).await;
     Ok(())
+}
+
+/// Waits after a failure to accept a connection. If file descriptors are exhausted, closes idle connections.
+async fn recover(error: &io::Error, wheel: &mut TimerWheel) {
+    let is_of_client = matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset
+    );
+    if !is_of_client {
+        wheel.close_idle();
+        wheel.run_until(sleep(ACCEPT_DELAY)).await;
+    }
 }
 
 /// Logs a warning if the endpoint listens on an address of the network but accepts only local hosts. Clients on the network could

@@ -1,10 +1,15 @@
 //! Ends the responses that have been unread for the longest time, if unread responses use nearly all of the memory for responses.
-//! Clients that read their responses can then still be served.
+//! Closes idle connections, if nearly all connections or files are in use. Other clients can then still be served.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 #[cfg(feature = "http2")]
 use std::sync::Weak;
 use std::sync::atomic::Ordering;
+
+use mcp_protocol::client_network;
 
 #[cfg(feature = "http2")]
 use crate::server::listener::http2_stream::ChunkState;
@@ -21,7 +26,51 @@ enum Blocked {
     Stream(Arc<ChunkState>),
 }
 
+/// The divisor of the number of connections. So many idle ones are closed at once.
+const IDLE_DIVISOR: usize = 8;
+
 impl WheelState {
+    /// Closes idle connections: at most an eighth of all connections. Begins with the addresses that have the most idle connections,
+    /// and with the connections that have been idle for the longest time. A connection is idle if it has no request, also if the head
+    /// of a request is not complete.
+    pub(super) fn close_idle(&self) {
+        let now = self.now.load(Ordering::Acquire);
+        let timers = lock(&self.timers);
+        let mut idle: Vec<(u64, &Arc<ConnectionTimer>)> = Vec::new();
+        let mut counts = HashMap::<Option<IpAddr>, usize>::new();
+        for timer in timers.entries.values() {
+            let until = timer.head.load(Ordering::Acquire);
+            let is_idle = until != NEVER
+                && timer.write.load(Ordering::Acquire) == NEVER
+                && timer.streams.load(Ordering::Acquire) == 0;
+            let since = until.saturating_sub(self.head);
+            // Only those that have been idle for at least one full tick.
+            if is_idle && since.saturating_add(1) < now {
+                idle.push((since, timer));
+                *counts.entry(timer.peer.map(client_network)).or_default() += 1;
+            }
+        }
+        let count_of = |timer: &ConnectionTimer| counts.get(&timer.peer.map(client_network));
+        idle.sort_unstable_by_key(|(since, timer)| (Reverse(count_of(timer)), *since));
+        idle.truncate(timers.entries.len().div_ceil(IDLE_DIVISOR));
+        if idle.is_empty() {
+            return;
+        }
+        if let Some(omitted) = self.idle_log.admit(std::time::Instant::now()) {
+            tracing::warn!(
+                closed = idle.len(),
+                omitted,
+                "closed idle connections, because nearly all connections or files are in use (ConnectionLimits::max_connections)"
+            );
+        }
+        for (_, timer) in idle {
+            timer.head.store(0, Ordering::Release);
+            if let Some(waker) = &*lock(&timer.waker) {
+                waker.wake_by_ref();
+            }
+        }
+    }
+
     /// Does nothing unless unread responses use nearly all of the memory for responses. Ends a part of the blocked connections
     /// and streams: those that have been blocked for the longest time. The time of a client that reads slowly is counted from its
     /// last read.

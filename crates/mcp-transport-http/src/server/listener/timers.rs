@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
+use mcp_protocol::LogLimit;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 pub(crate) use guard::TimerGuard;
@@ -60,10 +61,11 @@ impl ConnectionLimits {
 
 /// Number of ticks in the shorter of the two timeouts.
 const TICKS_PER_TIMEOUT: u32 = 8;
-/// Maximum and minimum interval between two ticks. If a new timer is due before the next tick, the runtime must be woken, which
-/// costs a system call. The maximum is below `StreamOptions::upgrade_delay` (250 ms by default), so that the timer of a new call
-/// is due after the next tick.
+/// Maximum interval between two ticks. If a new timer is due before the next tick, the runtime must be woken, which costs a
+/// system call. The maximum is below `StreamOptions::upgrade_delay` (250 ms by default), so that the timer of a new call is due
+/// after the next tick.
 const MAX_TICK: Duration = Duration::from_millis(200);
+/// Minimum interval between two ticks.
 const MIN_TICK: Duration = Duration::from_millis(10);
 /// Number of bytes of a head that are not counted, because hyper's buffer has at least this size.
 const FREE_HEAD: usize = MIN_BUFFER;
@@ -83,7 +85,7 @@ pub(super) struct WheelState {
     /// The number of ticks so far.
     pub(super) now: AtomicU64,
     /// The timeout for a request head, in ticks.
-    head: u64,
+    pub(super) head: u64,
     /// The timeout for a client that does not read, in ticks.
     pub(super) write: u64,
     limits: ConnectionLimits,
@@ -91,6 +93,10 @@ pub(super) struct WheelState {
     heads: Capacity,
     /// Counts the bytes of responses.
     pub(super) responses: Capacity,
+    /// Counts the connections.
+    pub(super) connections: Capacity,
+    /// Limits the number of log messages about idle connections that are closed.
+    pub(super) idle_log: LogLimit,
     closing: AtomicBool,
     /// The number of entries in `timers`.
     open: AtomicUsize,
@@ -108,15 +114,15 @@ pub(super) struct Timers {
 pub(crate) struct ConnectionTimer {
     all: Arc<WheelState>,
     /// The tick at which the timeout for a request head ends.
-    head: AtomicU64,
+    pub(super) head: AtomicU64,
     /// The tick at which the timeout for a client that does not read ends.
     pub(super) write: AtomicU64,
     /// Number of open streams of an HTTP/2 connection. The timeout for a request head counts only while there are no open
     /// streams.
-    streams: AtomicUsize,
+    pub(super) streams: AtomicUsize,
     /// Whether the connection is HTTP/2. The client of an idle HTTP/2 connection is notified before the connection is closed.
     has_streams: AtomicBool,
-    peer: Option<IpAddr>,
+    pub(super) peer: Option<IpAddr>,
     /// Number of received bytes of the current request head.
     head_bytes: AtomicUsize,
     /// The permit for the memory of the longest request head so far. It is kept, because hyper's read buffer does not shrink.
@@ -132,8 +138,14 @@ pub(crate) struct ConnectionTimer {
 
 impl TimerWheel {
     /// Creates the timers for connections with these limits. `heads` limits the memory of long request heads. While `responses`
-    /// is nearly exhausted, the responses that have been unread for the longest time are ended.
-    pub(crate) fn new(limits: ConnectionLimits, heads: Capacity, responses: Capacity) -> Self {
+    /// is nearly exhausted, the responses that have been unread for the longest time are ended. While `connections` is nearly
+    /// exhausted, idle connections are closed.
+    pub(crate) fn new(
+        limits: ConnectionLimits,
+        heads: Capacity,
+        responses: Capacity,
+        connections: Capacity,
+    ) -> Self {
         let tick = limits.head.min(limits.write) / TICKS_PER_TIMEOUT;
         let tick = tick.clamp(MIN_TICK, MAX_TICK);
         let mut ticking = interval(tick);
@@ -151,6 +163,8 @@ impl TimerWheel {
                 limits,
                 heads,
                 responses,
+                connections,
+                idle_log: LogLimit::default(),
                 closing: AtomicBool::new(false),
                 open: AtomicUsize::new(0),
                 timers: Mutex::default(),
@@ -193,7 +207,15 @@ impl TimerWheel {
             self.all
                 .wake(|timer| timer.is_head_overdue() || over(&timer.write));
             self.all.relieve();
+            if self.all.connections.is_nearly_used() {
+                self.close_idle();
+            }
         }
+    }
+
+    /// Closes a part of the idle connections, to make room for other clients.
+    pub(crate) fn close_idle(&self) {
+        self.all.close_idle();
     }
 
     /// Advances the clock until `ended` completes. Returns the result of `ended`.

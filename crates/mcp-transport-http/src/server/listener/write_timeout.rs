@@ -169,8 +169,13 @@ mod tests {
     const LIMIT: Duration = Duration::from_secs(2);
 
     fn wheel(options: &ServerOptions) -> TimerWheel {
-        let [heads, responses] = [0; 2].map(Capacity::new);
-        TimerWheel::new(ConnectionLimits::new(options), heads, responses)
+        let [heads, responses, connections] = [0; 3].map(Capacity::new);
+        TimerWheel::new(
+            ConnectionLimits::new(options),
+            heads,
+            responses,
+            connections,
+        )
     }
 
     #[tokio::test(start_paused = true)]

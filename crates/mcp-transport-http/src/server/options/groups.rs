@@ -152,10 +152,12 @@ impl Default for StreamOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConnectionLimits {
-    /// Maximum number of connections that [`serve_with`](crate::serve_with) has open at once. Default 16,384. Further connections
+    /// Maximum number of connections that [`serve_with`](crate::serve_with) has open at once. Default 4,096. Further connections
     /// wait to be accepted. If more than half of this number are open, each address can have only
     /// [its share](crate::ServerOptions::with_client_share) of the second half, and further connections of the address are
-    /// closed. If the endpoint is mounted in another HTTP server, the limits of that server apply.
+    /// closed. If more than seven eighths are open, or the process has no file descriptor left, idle connections are closed,
+    /// beginning with the addresses that have most of them. If the endpoint is mounted in another HTTP server, the limits of that
+    /// server apply.
     pub max_connections: usize,
     /// Maximum number of requests and streams that one HTTP/2 connection has open at once in [`serve_with`](crate::serve_with).
     /// Default 32. At the limit, a client waits or opens another connection.
@@ -169,7 +171,7 @@ pub struct ConnectionLimits {
 impl Default for ConnectionLimits {
     fn default() -> Self {
         Self {
-            max_connections: 16_384,
+            max_connections: 4_096,
             max_streams_per_connection: 32,
             max_head_bytes: 64 << 10,
         }
@@ -183,24 +185,24 @@ impl Default for ConnectionLimits {
 #[non_exhaustive]
 pub struct MemoryLimits {
     /// Maximum total size, in bytes, of all request bodies in memory. The parsed form of a body also counts while the handler
-    /// runs, unless it is below 16 KiB. Default 96 MiB. Further requests are rejected with 503. In
+    /// runs, unless it is below 16 KiB. Default 48 MiB. Further requests are rejected with 503. In
     /// [`serve_with`](crate::serve_with), the buffer for an HTTP/1.1 head above 8 KiB also counts while its connection is open. A
     /// connection that exceeds the limit is closed.
     pub max_request_bytes: usize,
-    /// Maximum total size, in bytes, of responses and events that wait for their clients. Default 96 MiB. A response that exceeds
+    /// Maximum total size, in bytes, of responses and events that wait for their clients. Default 48 MiB. A response that exceeds
     /// the limit is replaced with an error. A stream that exceeds the limit ends, and can be resumed. While more than seven
     /// eighths of the limit are in use, the server responds with 503 to new requests of clients that use a part of the second
     /// half (see [`with_client_share`](crate::ServerOptions::with_client_share)). During this time,
     /// [`serve_with`](crate::serve_with) also ends the connections (over HTTP/2, the streams) whose clients have not read for the
     /// longest time. Responses below 16 KiB are not counted, because the number of requests in flight limits them.
     pub max_response_bytes: usize,
-    /// Maximum memory of all sessions, in bytes. Default 96 MiB. A session counts as 5 KiB, plus up to 96 KiB for the client
+    /// Maximum memory of all sessions, in bytes. Default 24 MiB. A session counts as 5 KiB, plus up to 96 KiB for the client
     /// identity. This estimate is an upper bound. One client can use [its share](crate::ServerOptions::with_client_share) of the
     /// second half. At the limit, the server ends idle sessions without a principal, beginning with the clients whose sessions
     /// use the most memory. If the server can end no session, it rejects new sessions with 503.
     pub max_session_bytes: usize,
     /// Maximum memory of all subscriptions of the stateless revision and of all open GET streams of sessions, in bytes. Default
-    /// 96 MiB. Further subscriptions and streams are rejected with 503. A subscription counts as 28 KiB, plus the client identity
+    /// 32 MiB. Further subscriptions and streams are rejected with 503. A subscription counts as 28 KiB, plus the client identity
     /// and the request head. A stream counts as 16 KiB, plus the request head. Both numbers include the connection.
     pub max_stream_bytes: usize,
 }
@@ -208,10 +210,10 @@ pub struct MemoryLimits {
 impl Default for MemoryLimits {
     fn default() -> Self {
         Self {
-            max_request_bytes: 96 << 20,
-            max_response_bytes: 96 << 20,
-            max_session_bytes: 96 << 20,
-            max_stream_bytes: 96 << 20,
+            max_request_bytes: 48 << 20,
+            max_response_bytes: 48 << 20,
+            max_session_bytes: 24 << 20,
+            max_stream_bytes: 32 << 20,
         }
     }
 }

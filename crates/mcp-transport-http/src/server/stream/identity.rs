@@ -44,7 +44,7 @@ impl SessionIdentity {
     /// late response to an earlier request does not count as the response to a new request. All ids are small enough for an exact
     /// JSON number.
     pub(super) fn last_request_id(&self) -> i64 {
-        /// Number of consecutive leases that have different ids.
+        /// Number of leases after which the same ids are used again.
         const LEASES: u64 = 1 << 20;
         i64::try_from((self.earlier % LEASES) << 32).unwrap_or(0)
     }

@@ -3,6 +3,8 @@
 use std::error::Error as StdError;
 use std::future::poll_fn;
 use std::pin::Pin;
+#[cfg(feature = "http2")]
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Poll, Waker};
@@ -41,6 +43,21 @@ impl TimerGuard {
     pub(crate) fn expect_streams(&self) {
         self.timer.has_streams.store(true, Ordering::Release);
         self.timer.start_head_timer();
+    }
+
+    /// Waits for `future` until the timeout for a request head has passed. Returns `None` if it passes first.
+    #[cfg(feature = "http2")]
+    pub(crate) async fn within_head<T>(&self, future: impl Future<Output = T>) -> Option<T> {
+        let mut future = pin!(future);
+        poll_fn(|cx| {
+            *lock(&self.timer.waker) = Some(cx.waker().clone());
+            match future.as_mut().poll(cx) {
+                Poll::Ready(output) => Poll::Ready(Some(output)),
+                Poll::Pending if self.timer.is_head_overdue() => Poll::Ready(None),
+                Poll::Pending => Poll::Pending,
+            }
+        })
+        .await
     }
 
     /// Serves the connection. At shutdown, `close` is called to end the connection after its current request.

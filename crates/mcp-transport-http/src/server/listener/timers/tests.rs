@@ -19,6 +19,7 @@ fn wheel(head: Duration) -> TimerWheel {
         ConnectionLimits::new(&options),
         Capacity::new(0),
         Capacity::new(0),
+        Capacity::new(0),
     )
 }
 
@@ -89,7 +90,7 @@ async fn each_connection_is_closed_exactly_once() {
 async fn the_buffer_for_the_longest_head_is_charged_until_the_connection_ends() {
     let heads = Capacity::with_shares(64 << 10, 50);
     let limits = ConnectionLimits::new(&ServerOptions::new());
-    let wheel = TimerWheel::new(limits, heads.clone(), Capacity::new(0));
+    let wheel = TimerWheel::new(limits, heads.clone(), Capacity::new(0), Capacity::new(0));
     let guard = wheel.register(Some([127, 0, 0, 1].into()));
     let timer = guard.timer();
     // The lengths of heads, and the KiB that are charged afterwards.
