@@ -13,8 +13,9 @@ use serde_json::{Value, json};
 /// contain `__` or end with a hash.
 pub(crate) const READ_RESULT: &str = "read_result";
 
-/// Maximum number of stored texts, and maximum total size of the stored texts in bytes. The oldest texts are removed first.
+/// Maximum number of stored texts. The oldest texts are removed first.
 const MAX_TEXTS: usize = 32;
+/// Maximum total size of the stored texts, in bytes.
 const MAX_BYTES: usize = 32 << 20;
 
 /// The complete texts of truncated results.

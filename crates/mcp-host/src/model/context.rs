@@ -19,8 +19,9 @@ use crate::host::{Host, Mention, resource_name};
 use crate::supervise::SupervisedClient;
 use crate::text::printable;
 
-/// Limits of a context. What is attached stays in memory until it is removed.
+/// Maximum number of items in a context. An attached item stays in memory until it is removed.
 const MAX_ITEMS: usize = 1_000;
+/// Maximum total size of the items in a context, in bytes.
 const MAX_BYTES: usize = 64 << 20;
 /// Number of tokens that an image counts. APIs count 85 to about 1,600, by its size.
 const TOKENS_OF_IMAGE: usize = 1_600;
@@ -122,7 +123,7 @@ pub struct ModelContext {
 pub struct LeftOut {
     /// The name of the [`ContextItem`].
     pub name: Arc<str>,
-    /// The estimated number of its tokens.
+    /// The estimated number of tokens of the item.
     pub tokens: usize,
 }
 

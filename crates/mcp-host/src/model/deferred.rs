@@ -9,7 +9,7 @@ use super::search::{TOOL_SEARCH, local_tool, search_parameters, servers_of};
 use super::{ModelApi, ModelTools};
 use crate::host::{HostTool, model_name};
 
-/// Name and type of the search of Anthropic that ranks words. The other one takes regular expressions of the model.
+/// Name and type of the search of Anthropic that ranks words. Another search of Anthropic takes regular expressions of the model.
 const ANTHROPIC_SEARCH: (&str, &str) = ("tool_search_tool_bm25", "tool_search_tool_bm25_20251119");
 /// Maximum size of the description of a namespace, in bytes.
 const MAX_DESCRIPTION: usize = 500;
@@ -40,7 +40,7 @@ impl ModelApi {
         offered
     }
 
-    /// Returns the pinned tools, all other ones as deferred, and the search of the provider.
+    /// Returns the pinned tools, all other tools as deferred tools, and the search of the provider.
     pub(super) fn with_provider_search(
         self,
         pinned: &[HostTool],

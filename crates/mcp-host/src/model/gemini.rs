@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::narrow::{MAX_DEPTH, MAX_SCHEMAS, SchemaConversion, child};
+use super::narrow::{MAX_DEPTH, SchemaConversion, child, target};
 
 /// Keywords that are passed on to the API.
 const KNOWN: &[&str] = &[
@@ -38,60 +38,79 @@ const UNREPORTED: &[&str] = &[
 const FORMATS: &[&str] = &["date-time", "enum", "float", "double", "int32", "int64"];
 
 /// Reduces the schema of the arguments to the supported keywords.
-pub(super) fn schema(narrowing: &mut SchemaConversion, schema: Map<String, Value>) -> Value {
+pub(super) fn schema(conversion: &mut SchemaConversion, schema: Map<String, Value>) -> Value {
     let references = Vec::new();
     let mut converter = Converter {
-        narrowing,
+        conversion,
         references,
     };
-    converter.convert(&schema.into(), "", 0)
+    let converted = converter.convert(&schema.into(), ("", "", 0));
+    converted.unwrap_or_else(|| json!({}))
 }
 
+/// The location of a schema: the pointer of the keyword or object that contains it, its own name if it has one, and its depth.
+type Location<'a> = (&'a str, &'a str, usize);
+
 struct Converter<'a> {
-    narrowing: &'a mut SchemaConversion,
+    conversion: &'a mut SchemaConversion,
     /// The references that are being replaced.
     references: Vec<String>,
 }
 
 impl Converter<'_> {
-    fn convert(&mut self, schema: &Value, pointer: &str, depth: usize) -> Value {
-        self.narrowing.schemas += 1;
-        let Value::Object(schema) = schema else {
-            return json!({});
-        };
-        if self.narrowing.schemas > MAX_SCHEMAS || depth > MAX_DEPTH {
-            self.narrowing.drop_keyword(pointer, "");
-            return json!({});
+    /// Converts a schema. Returns `None` if it is too deep, or if the conversion would need too much work.
+    fn convert(&mut self, schema: &Value, (parent, name, depth): Location<'_>) -> Option<Value> {
+        if !self.conversion.spend_schema(name) || depth > MAX_DEPTH {
+            self.conversion.drop_keyword(parent, name);
+            return None;
         }
+        let pointer = match name {
+            "" => parent.to_owned(),
+            name => child(parent, name),
+        };
+        let Value::Object(schema) = schema else {
+            return Some(json!({}));
+        };
         let mut narrowed = match schema.get("$ref") {
-            Some(Value::String(reference)) => self.referenced(reference, pointer, depth),
+            Some(Value::String(reference)) => self.referenced(reference, &pointer, depth),
             _ => Map::new(),
         };
         // In the order of the schema, so that the pointers are too.
         for (keyword, value) in schema {
-            self.add(&mut narrowed, (keyword, value), pointer, depth);
+            self.add(&mut narrowed, (keyword, value), &pointer, depth);
         }
         complete(&mut narrowed);
-        self.narrowing
-            .retain_properties(&mut narrowed, pointer, is_accepted);
+        self.conversion
+            .retain_properties(&mut narrowed, &pointer, is_accepted);
         require_known(&mut narrowed);
-        narrowed.into()
+        Some(narrowed.into())
     }
 
     /// Returns the schema to which `$ref` refers. A recursive schema would be an infinite tree, so it is left out.
     fn referenced(&mut self, reference: &str, pointer: &str, depth: usize) -> Map<String, Value> {
         let is_open = self.references.iter().any(|open| open == reference);
-        let target = self.narrowing.target(reference).cloned();
-        let Some(target) = target.filter(|_| !is_open) else {
-            self.narrowing.drop_keyword(pointer, "$ref");
+        let root = self.conversion.root();
+        let Some(target) = target(&root, reference).filter(|_| !is_open) else {
+            self.conversion.drop_keyword(pointer, "$ref");
             return Map::new();
         };
         self.references.push(reference.to_owned());
-        let target = self.convert(&target, pointer, depth + 1);
+        let target = self.convert(target, (pointer, "", depth + 1));
         self.references.pop();
         match target {
-            Value::Object(members) => members,
+            Some(Value::Object(members)) => members,
             _ => Map::new(),
+        }
+    }
+
+    /// Counts the work for a keyword, without that for its schemas. Returns `false` if it is too much.
+    fn affords(&mut self, keyword: &str, value: &Value) -> bool {
+        match (keyword, value) {
+            ("properties" | "items" | "$defs" | "definitions", _) => self.conversion.spend(1),
+            ("anyOf" | "oneOf" | "allOf", Value::Array(branches)) => {
+                self.conversion.spend(1 + branches.len())
+            }
+            _ => self.conversion.spend_value(value),
         }
     }
 
@@ -103,49 +122,47 @@ impl Converter<'_> {
         pointer: &str,
         depth: usize,
     ) {
-        let at = child(pointer, keyword);
+        if !self.affords(keyword, value) {
+            self.conversion.drop_keyword(pointer, keyword);
+            return;
+        }
         match (keyword, value) {
             ("type", value) => set_type(narrowed, value),
             ("properties", Value::Object(properties)) => {
-                let properties: Map<_, _> = properties
-                    .iter()
-                    .map(|(name, schema)| {
-                        let schema = self.convert(schema, &child(&at, name), depth + 1);
-                        (name.clone(), schema)
-                    })
-                    .collect();
+                let at = child(pointer, keyword);
+                let properties = properties.iter().filter_map(|(name, schema)| {
+                    let schema = self.convert(schema, (&at, name, depth + 1))?;
+                    Some((name.clone(), schema))
+                });
+                let properties: Map<_, _> = properties.collect();
                 narrowed.insert(keyword.to_owned(), properties.into());
             }
             ("items", Value::Object(_)) => {
-                let items = self.convert(value, &at, depth + 1);
-                narrowed.insert(keyword.to_owned(), items);
+                if let Some(items) = self.convert(value, (pointer, keyword, depth + 1)) {
+                    narrowed.insert(keyword.to_owned(), items);
+                }
             }
             ("anyOf" | "oneOf", Value::Array(branches)) => {
-                let is_null = |schema: &Value| *schema == json!({ "type": "null" });
-                if branches.iter().any(is_null) {
-                    narrowed.insert("nullable".to_owned(), true.into());
-                }
-                let others = branches.iter().filter(|branch| !is_null(branch));
-                let others = others.map(|branch| self.convert(branch, &at, depth + 1));
-                let others = Vec::from_iter(others);
-                if keyword == "oneOf" && others.len() > 1 {
-                    self.narrowing.drop_keyword(pointer, keyword);
-                }
-                add_alternatives(narrowed, others);
+                self.add_branches(narrowed, (keyword, branches), pointer, depth);
             }
             ("allOf", Value::Array(branches)) => {
+                let at = child(pointer, keyword);
                 for branch in branches {
-                    if let Value::Object(more) = self.convert(branch, &at, depth + 1) {
-                        add_all(narrowed, more, self.narrowing, &at);
+                    if let Some(Value::Object(more)) = self.convert(branch, (&at, "", depth + 1)) {
+                        add_all(narrowed, more, self.conversion, &at);
                     }
                 }
             }
-            ("required", Value::Array(_)) => {
-                let more = Map::from_iter([(keyword.to_owned(), value.clone())]);
-                add_all(narrowed, more, self.narrowing, pointer);
+            ("required", Value::Array(names)) => {
+                let mut known = match narrowed.shift_remove(keyword) {
+                    Some(Value::Array(known)) => known,
+                    _ => Vec::new(),
+                };
+                self.conversion.require(&mut known, names);
+                narrowed.insert(keyword.to_owned(), known.into());
             }
-            ("const", Value::String(value)) => {
-                narrowed.insert("enum".to_owned(), json!([value]));
+            ("const", Value::String(text)) => {
+                narrowed.insert("enum".to_owned(), json!([text]));
             }
             _ if is_passed_on(keyword, value) => {
                 narrowed.insert(keyword.to_owned(), value.clone());
@@ -153,9 +170,38 @@ impl Converter<'_> {
             // What is absent is allowed.
             ("additionalProperties", Value::Bool(true)) => {}
             _ if UNREPORTED.contains(&keyword) => {}
-            _ => self.narrowing.drop_keyword(pointer, keyword),
+            _ => self.conversion.drop_keyword(pointer, keyword),
         }
     }
+
+    /// Adds the alternatives of `anyOf` or `oneOf`. If not all of them can be converted, every value is allowed.
+    fn add_branches(
+        &mut self,
+        narrowed: &mut Map<String, Value>,
+        (keyword, branches): (&str, &[Value]),
+        pointer: &str,
+        depth: usize,
+    ) {
+        let at = child(pointer, keyword);
+        let others = branches.iter().filter(|branch| !is_null(branch));
+        let others = others.map(|branch| self.convert(branch, (&at, "", depth + 1)));
+        let Some(others) = others.collect::<Option<Vec<Value>>>() else {
+            return;
+        };
+        if others.len() < branches.len() {
+            narrowed.insert("nullable".to_owned(), true.into());
+        }
+        if keyword == "oneOf" && others.len() > 1 {
+            self.conversion.drop_keyword(pointer, keyword);
+        }
+        add_alternatives(narrowed, others);
+    }
+}
+
+/// Returns whether a schema accepts only `null`.
+fn is_null(schema: &Value) -> bool {
+    let schema = schema.as_object().filter(|schema| schema.len() == 1);
+    schema.is_some_and(|schema| schema.get("type").is_some_and(|name| name == "null"))
 }
 
 /// Returns whether the API knows the keyword and this value of it.
@@ -219,7 +265,7 @@ fn add_alternatives(narrowed: &mut Map<String, Value>, mut branches: Vec<Value>)
 fn add_all(
     narrowed: &mut Map<String, Value>,
     more: Map<String, Value>,
-    narrowing: &mut SchemaConversion,
+    conversion: &mut SchemaConversion,
     pointer: &str,
 ) {
     for (keyword, value) in more {
@@ -230,12 +276,10 @@ fn add_all(
                 }
             }
             (Some(Value::Array(known)), Value::Array(names)) if keyword == "required" => {
-                let names = names.into_iter().filter(|name| !known.contains(name));
-                let names: Vec<Value> = names.collect();
-                known.extend(names);
+                conversion.require(known, &names);
             }
-            (Some(known), value) if *known == value => {}
-            (Some(_), _) => narrowing.drop_keyword(pointer, &keyword),
+            (Some(known), value) if conversion.spend_value(&value) && *known == value => {}
+            (Some(_), _) => conversion.drop_keyword(pointer, &keyword),
             (None, value) => {
                 narrowed.insert(keyword, value);
             }
@@ -264,27 +308,30 @@ fn complete(narrowed: &mut Map<String, Value>) {
 
 /// Removes required names without a property, which the API rejects.
 fn require_known(narrowed: &mut Map<String, Value>) {
-    let properties = narrowed.get("properties").cloned().unwrap_or_default();
-    if let Some(Value::Array(required)) = narrowed.get_mut("required") {
-        required.retain(|name| {
-            name.as_str()
-                .is_some_and(|name| properties.get(name).is_some())
-        });
-        if required.is_empty() {
-            narrowed.shift_remove("required");
-        }
+    let Some(Value::Array(mut required)) = narrowed.shift_remove("required") else {
+        return;
+    };
+    let properties = narrowed.get("properties").and_then(Value::as_object);
+    required.retain(|name| {
+        let name = name.as_str();
+        name.is_some_and(|name| properties.is_some_and(|known| known.contains_key(name)))
+    });
+    if !required.is_empty() {
+        narrowed.insert("required".to_owned(), required.into());
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::narrow::ListWork;
 
     fn narrowed(input: &Value) -> (Value, Vec<String>) {
         let members = input.as_object().unwrap();
-        let mut narrowing = SchemaConversion::new(members);
-        let output = schema(&mut narrowing, members.clone());
-        (output, narrowing.into_dropped())
+        let mut work = ListWork::default();
+        let mut conversion = work.start("s", members);
+        let output = schema(&mut conversion, members.clone());
+        (output, work.finish("s", conversion))
     }
 
     #[test]

@@ -1,52 +1,193 @@
 //! Input schemas without the parts that a model API rejects.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
-/// Maximum number of reported keywords of a tool, and maximum length of a reported pointer in bytes.
+/// Maximum number of reported keywords of a server, and maximum length of a pointer in bytes.
 const MAX_DROPPED: usize = 1_000;
 const MAX_POINTER: usize = 1_024;
-/// Maximum number of schemas that replace references, and maximum number of levels of such schemas.
-pub(super) const MAX_SCHEMAS: usize = 5_000;
+/// What child schemas are reported as if their pointer is too long. It is not reported.
+const LONG_POINTER: &str = const_str(&[b'x'; MAX_POINTER + 1]);
+/// Maximum number of levels of schemas.
 pub(super) const MAX_DEPTH: usize = 32;
 
 /// Longest name of a property for Anthropic.
 const MAX_NAME: usize = 64;
 
+/// Maximum work for one tool, for all tools of a server and for one list, in addition to work that is proportional to the size of the
+/// schema. See [`weight`]. A reference can multiply the size of its target, and so can a branch at the top.
+const MAX_TOOL_WORK: usize = 10_000;
+const MAX_SERVER_WORK: usize = 50_000;
+const MAX_LIST_WORK: usize = 400_000;
+/// Maximum additional work for one tool after the server or the list has reached its limit.
+const MIN_TOOL_WORK: usize = 200;
+/// The work for one schema, in addition to its keywords.
+const SCHEMA_WORK: usize = 8;
+/// Number of bytes of a text with the weight 1.
+const BYTES_PER_UNIT: usize = 16;
+
+const fn const_str(bytes: &[u8]) -> &str {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(_) => "",
+    }
+}
+
+/// The work for the tools of one list so far.
+#[derive(Debug, Default)]
+pub(super) struct ListWork<'a> {
+    total: usize,
+    servers: HashMap<&'a str, ServerWork>,
+}
+
+/// The work for the tools of a server so far, and the number of reported keywords.
+#[derive(Debug, Default)]
+struct ServerWork {
+    work: usize,
+    dropped: usize,
+}
+
+impl<'a> ListWork<'a> {
+    /// Starts the conversion of the schema of the arguments of a tool.
+    pub(super) fn start(
+        &mut self,
+        server: &'a str,
+        schema: &Map<String, Value>,
+    ) -> SchemaConversion {
+        let of_server = self.servers.entry(server).or_default();
+        let left = MAX_SERVER_WORK
+            .saturating_sub(of_server.work)
+            .min(MAX_LIST_WORK.saturating_sub(self.total));
+        let mut conversion = SchemaConversion::new(schema);
+        let additional = left.clamp(MIN_TOOL_WORK, MAX_TOOL_WORK);
+        conversion.left = conversion.left.saturating_add(additional);
+        conversion.max = conversion.left;
+        conversion.max_dropped = MAX_DROPPED - of_server.dropped;
+        conversion
+    }
+
+    /// Counts the work of a conversion. Returns the pointers of the keywords that it has removed.
+    pub(super) fn finish(&mut self, server: &'a str, conversion: SchemaConversion) -> Vec<String> {
+        let work = conversion.additional_work();
+        let of_server = self.servers.entry(server).or_default();
+        of_server.work = of_server.work.saturating_add(work);
+        of_server.dropped += conversion.dropped.len();
+        self.total = self.total.saturating_add(work);
+        conversion.dropped
+    }
+}
+
 /// The conversion of one schema, and the keywords that it has removed so far.
 pub(super) struct SchemaConversion {
-    root: Value,
+    /// Shared, because a conversion reads targets of references while it is changed.
+    root: Arc<Value>,
     dropped: Vec<String>,
-    /// Number of schemas that have replaced references so far.
-    pub(super) schemas: usize,
+    max_dropped: usize,
+    /// The work that is still allowed.
+    left: usize,
+    /// The part of the work that is proportional to the size of the schema.
+    own: usize,
+    max: usize,
 }
 
 impl SchemaConversion {
-    pub(super) fn new(schema: &Map<String, Value>) -> Self {
+    fn new(schema: &Map<String, Value>) -> Self {
+        let root = Value::Object(schema.clone());
+        // A schema without references needs less than this.
+        let own = weight(&root, usize::MAX).saturating_mul(SCHEMA_WORK);
         Self {
-            root: Value::Object(schema.clone()),
+            root: Arc::new(root),
             dropped: Vec::new(),
-            schemas: 0,
+            max_dropped: MAX_DROPPED,
+            left: own,
+            own,
+            max: own,
         }
     }
 
     /// Reports the keyword at a pointer, unless the pointer is too long or many were reported.
     pub(super) fn drop_keyword(&mut self, pointer: &str, keyword: &str) {
-        if self.dropped.len() < MAX_DROPPED && pointer.len() + keyword.len() <= MAX_POINTER {
+        if self.dropped.len() < self.max_dropped && pointer.len() + keyword.len() <= MAX_POINTER {
             self.dropped.push(child(pointer, keyword));
         }
     }
 
-    pub(super) fn into_dropped(self) -> Vec<String> {
-        self.dropped
+    /// Counts work. Returns `false` if it is more than is still allowed; nothing is then counted.
+    pub(super) fn spend(&mut self, work: usize) -> bool {
+        let is_allowed = work <= self.left;
+        if is_allowed {
+            self.left -= work;
+        }
+        is_allowed
     }
 
-    /// Returns the target of a reference within the schema.
-    pub(super) fn target(&self, reference: &str) -> Option<&Value> {
-        self.root.pointer(reference.strip_prefix('#')?)
+    /// Counts the work for a schema with this name.
+    pub(super) fn spend_schema(&mut self, name: &str) -> bool {
+        self.spend(SCHEMA_WORK + name.len() / BYTES_PER_UNIT)
     }
 
-    /// Rewrites a schema of an earlier dialect for 2020-12: tuples, and references without a target. With `has_items`, every array gets
-    /// `items`.
+    /// Counts the work for a value without schemas, which is copied or compared.
+    pub(super) fn spend_value(&mut self, value: &Value) -> bool {
+        self.spend(weight(value, self.left))
+    }
+
+    /// Adds names to the required names of an object. Returns `false` if they are too many.
+    pub(super) fn require(&mut self, required: &mut Vec<Value>, more: &[Value]) -> bool {
+        let is_allowed = self.spend(more.len() * (1 + required.len() / 16))
+            && more.iter().all(|name| self.spend_value(name));
+        if is_allowed {
+            for name in more {
+                if !required.contains(name) {
+                    required.push(name.clone());
+                }
+            }
+        }
+        is_allowed
+    }
+
+    fn additional_work(&self) -> usize {
+        (self.max - self.left).saturating_sub(self.own)
+    }
+
+    /// Returns the whole schema.
+    pub(super) fn root(&self) -> Arc<Value> {
+        Arc::clone(&self.root)
+    }
+
+    /// Removes references without a target in the converted schema. The conversion moves and removes parts, so a target may be gone.
+    pub(super) fn without_broken_references(&mut self, mut schema: Value) -> Value {
+        self.root = Arc::new(schema.clone());
+        self.remove_broken_references(&mut schema, "");
+        schema
+    }
+
+    fn remove_broken_references(&mut self, value: &mut Value, pointer: &str) {
+        match value {
+            Value::Array(values) => {
+                for value in values {
+                    self.remove_broken_references(value, pointer);
+                }
+            }
+            Value::Object(members) => {
+                let reference = members.get("$ref").and_then(Value::as_str);
+                if reference.is_some_and(|reference| target(&self.root, reference).is_none()) {
+                    members.shift_remove("$ref");
+                    self.drop_keyword(pointer, "$ref");
+                }
+                let schemas = members.iter_mut().filter(|(name, _)| {
+                    !["enum", "const", "default", "examples"].contains(&name.as_str())
+                });
+                for (name, value) in schemas {
+                    self.remove_broken_references(value, &child(pointer, name));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Rewrites a schema of an earlier dialect for 2020-12, which has other tuples. With `has_items`, every array gets `items`.
     pub(super) fn rewrite(&mut self, mut schema: Value, pointer: &str, has_items: bool) -> Value {
         let Value::Object(members) = &mut schema else {
             return schema;
@@ -59,15 +200,6 @@ impl SchemaConversion {
             if let Some(rest) = members.shift_remove("additionalItems") {
                 members.insert("items".to_owned(), rest);
             }
-        }
-        let is_broken = |reference: &str| self.target(reference).is_none();
-        if members
-            .get("$ref")
-            .and_then(Value::as_str)
-            .is_some_and(is_broken)
-        {
-            members.shift_remove("$ref");
-            self.drop_keyword(pointer, "$ref");
         }
         let is_array = match members.get("type") {
             Some(Value::Array(types)) => types.iter().any(|name| name == "array"),
@@ -140,14 +272,50 @@ impl SchemaConversion {
     }
 }
 
+/// Returns the weight of a value: the number of its values and names, where long texts count more than once. Stops above `max`.
+fn weight(value: &Value, max: usize) -> usize {
+    let text = |text: &str| 1 + text.len() / BYTES_PER_UNIT;
+    let mut total: usize = 1;
+    match value {
+        Value::String(value) => total = text(value),
+        Value::Array(values) => {
+            for value in values {
+                if total > max {
+                    break;
+                }
+                total = total.saturating_add(weight(value, max - total));
+            }
+        }
+        Value::Object(members) => {
+            for (name, value) in members {
+                if total > max {
+                    break;
+                }
+                total = total.saturating_add(text(name));
+                total = total.saturating_add(weight(value, max.saturating_sub(total)));
+            }
+        }
+        _ => {}
+    }
+    total
+}
+
 /// Returns the pointer of a member.
 pub(super) fn child(pointer: &str, name: &str) -> String {
+    if pointer.len() + name.len() > MAX_POINTER {
+        return LONG_POINTER.to_owned();
+    }
     format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
+/// Returns the target of a reference within a schema.
+pub(super) fn target<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
+    root.pointer(reference.strip_prefix('#')?)
 }
 
 /// Returns the schema as an object with `properties`, without alternatives at the top.
 pub(super) fn flat_object(narrowing: &mut SchemaConversion) -> Map<String, Value> {
-    let Value::Object(mut root) = narrowing.root.clone() else {
+    let Value::Object(mut root) = Value::clone(&narrowing.root) else {
         return Map::new();
     };
     let mut properties = match root.shift_remove("properties") {
@@ -195,7 +363,7 @@ pub(super) fn flat_object(narrowing: &mut SchemaConversion) -> Map<String, Value
 /// Adds the properties of a branch, and its required names if the branch always applies. Returns whether the branch contains
 /// nothing else.
 fn merge(
-    narrowing: &SchemaConversion,
+    conversion: &mut SchemaConversion,
     branch: &Value,
     properties: &mut Map<String, Value>,
     mut required: Option<&mut Vec<Value>>,
@@ -204,30 +372,34 @@ fn merge(
     let Value::Object(branch) = branch else {
         return *branch == Value::Bool(true);
     };
+    if !conversion.spend(SCHEMA_WORK + branch.len()) {
+        return false;
+    }
     let mut is_complete = true;
     for (keyword, value) in branch {
         match (keyword.as_str(), value) {
-            ("$ref", Value::String(reference)) => match narrowing.target(reference) {
-                Some(target) if depth < MAX_DEPTH => {
-                    let required = required.as_deref_mut();
-                    is_complete &= merge(narrowing, target, properties, required, depth + 1);
+            ("$ref", Value::String(reference)) => {
+                let root = conversion.root();
+                match target(&root, reference) {
+                    Some(target) if depth < MAX_DEPTH => {
+                        let required = required.as_deref_mut();
+                        is_complete &= merge(conversion, target, properties, required, depth + 1);
+                    }
+                    _ => is_complete = false,
                 }
-                _ => is_complete = false,
-            },
+            }
             ("properties", Value::Object(more)) => {
                 for (name, schema) in more {
-                    let known = properties
-                        .entry(name.clone())
-                        .or_insert_with(|| schema.clone());
-                    is_complete &= known == schema;
+                    is_complete &= conversion.spend_schema(name)
+                        && conversion.spend_value(schema)
+                        && properties
+                            .entry(name.as_str())
+                            .or_insert_with(|| schema.clone())
+                            == schema;
                 }
             }
             ("required", Value::Array(more)) => match &mut required {
-                Some(required) => {
-                    let new = more.iter().filter(|name| !required.contains(name));
-                    let new: Vec<Value> = new.cloned().collect();
-                    required.extend(new);
-                }
+                Some(required) => is_complete &= conversion.require(required, more),
                 None => is_complete = false,
             },
             ("type" | "title" | "description" | "$defs" | "$schema" | "$id", _) => {}
@@ -244,7 +416,7 @@ mod tests {
     fn flat(schema: &Value) -> (Value, Vec<String>) {
         let mut narrowing = SchemaConversion::new(schema.as_object().unwrap());
         let flat = flat_object(&mut narrowing);
-        (flat.into(), narrowing.into_dropped())
+        (flat.into(), narrowing.dropped)
     }
 
     #[test]
@@ -281,8 +453,9 @@ mod tests {
             },
             "definitions": { "a": { "type": "array", "items": {} } }
         });
-        assert_eq!(conversion.rewrite(schema, "", true), expected);
-        assert_eq!(conversion.into_dropped(), ["/properties/lost/$ref"]);
+        let rewritten = conversion.rewrite(schema, "", true);
+        assert_eq!(conversion.without_broken_references(rewritten), expected);
+        assert_eq!(conversion.dropped, ["/properties/lost/$ref"]);
     }
 
     #[test]

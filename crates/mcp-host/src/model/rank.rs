@@ -11,8 +11,9 @@ const MAX_TERM_BYTES: usize = 64;
 /// Weight of a term in a name, relative to a term in a description.
 const NAME_WEIGHT: u32 = 3;
 
-/// Saturation of the term frequency (`k1`), and the influence of the length (`b`). The usual values.
+/// Saturation of the term frequency: `k1` of BM25, with its usual value.
 const SATURATION: f64 = 1.2;
+/// Influence of the length: `b` of BM25, with its usual value.
 const LENGTH_INFLUENCE: f64 = 0.75;
 
 /// A tool whose text has terms of the query.

@@ -21,11 +21,13 @@ pub(super) const CALL_TOOL: &str = "call_tool";
 /// The search of APIs that load deferred tools.
 pub(super) const TOOL_SEARCH: &str = "tool_search";
 
-/// Default and maximum number of tools in a result.
+/// Default number of tools in the result of a search.
 const RESULTS: usize = 5;
+/// Maximum number of tools in the result of a search.
 const MAX_RESULTS: usize = 20;
-/// Maximum size of a result in bytes of JSON.
+/// Maximum size of a result, and of one definition in it, in bytes of JSON.
 const MAX_RESULT_BYTES: usize = 64 << 10;
+const MAX_DEFINITION_BYTES: usize = 16 << 10;
 /// Maximum number of servers that the description of `search_tools` names.
 const MAX_SERVERS: usize = 50;
 const NOTHING_FOUND: &str = "No tool has these words. Try other words.";
@@ -98,8 +100,9 @@ impl ModelApi {
     ///   only after a search has found it, and the model then calls it by its own name. Anthropic and OpenAI Responses defer tools;
     ///   not all their models do. For the other APIs, `ToolSearch::Tools` applies.
     ///
-    /// [`tool_uses`](Self::tool_uses), [`Host::call`] and [`results`](Self::results) execute the searches of the host. Anthropic rejects a
-    /// conversation in which a search has found a tool that the request no longer defines.
+    /// [`tool_uses`](Self::tool_uses), [`Host::call`] and [`results`](Self::results) execute the searches of the host. They find all tools
+    /// of the host, so pass all of them here; to keep a tool from the model, deny it with a rule. Anthropic rejects a conversation in
+    /// which a search has found a tool that the request no longer defines.
     pub fn tools_within_budget(self, tools: &[HostTool], budget: &ToolBudget) -> ModelTools {
         // A long list is not converted only to be measured.
         let text = |tool: &HostTool| {
@@ -272,7 +275,7 @@ fn found_definitions(found: &[&HostTool]) -> CallToolResult {
             "name": tool.name, "description": tool.tool.description, "inputSchema": tool.tool.input_schema
         });
         let mut entry = entry.to_string();
-        if results.len() + entry.len() > MAX_RESULT_BYTES {
+        if entry.len() > MAX_DEFINITION_BYTES || results.len() + entry.len() > MAX_RESULT_BYTES {
             let note = "its definition is too long to be shown";
             entry = json!({ "name": tool.name, "note": note }).to_string();
         }
@@ -292,7 +295,7 @@ fn found_tools(found: &[&HostTool]) -> CallToolResult {
         let mut definition = Tool::new(&*tool.name, tool.tool.input_schema.clone());
         definition.description.clone_from(&tool.tool.description);
         let size = json!(definition).to_string().len();
-        if bytes + size > MAX_RESULT_BYTES {
+        if size > MAX_DEFINITION_BYTES || bytes + size > MAX_RESULT_BYTES {
             // Without its schema, the model can still call it, and the server says what is wrong.
             definition.input_schema = JsonObject::new();
             let description = definition.description.take();

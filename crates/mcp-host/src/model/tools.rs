@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::ModelApi;
 use super::gemini;
-use super::narrow::{SchemaConversion, flat_object};
+use super::narrow::{ListWork, flat_object};
 use super::search::ToolSearch;
 use crate::host::HostTool;
 
@@ -18,7 +18,7 @@ use crate::host::HostTool;
 pub struct ModelTools {
     /// The member `tools` of a request.
     pub tools: Value,
-    /// The keywords that were removed from input schemas because the API rejects them, at most 1,000 for each tool.
+    /// The keywords that were removed from input schemas because the API rejects them, at most 1,000 for each server.
     pub dropped: Vec<DroppedKeyword>,
     /// How the model finds tools that are not listed, because they exceeded the budget ([`ModelApi::tools_within_budget`]). `None`
     /// if all tools are listed.
@@ -42,25 +42,29 @@ impl ModelApi {
     /// `anyOf`, `oneOf` and `allOf` at the top. The properties of the branches are therefore merged; only properties of `allOf`
     /// can be required. Tuples of earlier dialects become `prefixItems`. References without a target are left out. OpenAI needs
     /// `items` in arrays. Gemini accepts a part of OpenAPI 3.0: references are replaced by their targets, and unknown keywords
-    /// are left out.
+    /// are left out. References and branches can make a schema much larger than its text, so the work for a tool, for the tools of a
+    /// server and for a list is limited. What exceeds a limit is left out: the model then knows less about the arguments.
     pub fn tools(self, tools: &[HostTool]) -> ModelTools {
         let mut dropped = Vec::new();
         let mut list = Vec::new();
+        let mut work = ListWork::default();
         for tool in tools {
             let name = self.name(&tool.name);
-            let mut narrowing = SchemaConversion::new(&tool.tool.input_schema);
-            let schema = flat_object(&mut narrowing);
+            let mut conversion = work.start(&tool.server, &tool.tool.input_schema);
+            let schema = flat_object(&mut conversion);
             let schema = match self {
                 Self::OpenAiChat | Self::OpenAiResponses => {
-                    narrowing.rewrite(Value::Object(schema), "", true)
+                    let schema = conversion.rewrite(Value::Object(schema), "", true);
+                    conversion.without_broken_references(schema)
                 }
                 Self::Anthropic => {
-                    let schema = narrowing.rewrite(Value::Object(schema), "", false);
-                    narrowing.with_short_names(schema)
+                    let schema = conversion.rewrite(Value::Object(schema), "", false);
+                    let schema = conversion.with_short_names(schema);
+                    conversion.without_broken_references(schema)
                 }
-                Self::Gemini => gemini::schema(&mut narrowing, schema),
+                Self::Gemini => gemini::schema(&mut conversion, schema),
             };
-            let pointers = narrowing.into_dropped().into_iter();
+            let pointers = work.finish(&tool.server, conversion).into_iter();
             dropped.extend(pointers.map(|pointer| DroppedKeyword {
                 tool: tool.name.clone(),
                 pointer,
@@ -117,5 +121,161 @@ impl ModelApi {
         let hash = HEXLOWER.encode(&Sha256::digest(name)[..4]);
         let end = name.len().min(54);
         format!("_{}_{hash}", &name[..end]).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn tool(server: &str, number: usize, schema: &Value) -> HostTool {
+        let tool = json!({ "name": "t", "inputSchema": schema });
+        HostTool {
+            name: format!("{server}__{number}"),
+            server: server.to_owned(),
+            tool: Arc::new(serde_json::from_value(tool).unwrap()),
+            is_stale: false,
+        }
+    }
+
+    const ALL: [ModelApi; 4] = [
+        ModelApi::Anthropic,
+        ModelApi::OpenAiChat,
+        ModelApi::OpenAiResponses,
+        ModelApi::Gemini,
+    ];
+
+    /// A schema with many references to one definition.
+    fn references(count: usize, definition: &Value) -> Value {
+        let names = (0..count).map(|number| (format!("p{number}"), json!({ "$ref": "#/$defs/a" })));
+        json!({ "properties": Map::from_iter(names), "$defs": { "a": definition } })
+    }
+
+    fn strings(count: usize) -> Vec<String> {
+        (0..count).map(|number| format!("value {number}")).collect()
+    }
+
+    /// Schemas that are small, and large when their references are replaced or their branches are merged.
+    fn growing() -> Vec<Value> {
+        let mut definitions = Map::new();
+        for number in 0..25 {
+            let next = json!({ "$ref": format!("#/$defs/d{}", number + 1) });
+            let definition = json!({ "properties": { "a": next, "b": next } });
+            definitions.insert(format!("d{number}"), definition);
+        }
+        let tree = json!({ "properties": { "x": { "$ref": "#/$defs/d0" } }, "$defs": definitions });
+        let long = "x".repeat(60_000);
+        let booleans = (0..5_000).map(|number| (format!("b{number}"), Value::Bool(true)));
+        let unknown = (0..5_000).map(|number| (format!("u{number}"), json!(1)));
+        let same = |count: usize| vec![json!({ "$ref": "#/$defs/a" }); count];
+        vec![
+            tree,
+            references(500, &json!({ "enum": strings(1_000) })),
+            references(500, &json!({ "description": long })),
+            references(300, &json!({ "default": { &*long: 1 } })),
+            references(300, &json!({ "type": &*long })),
+            references(200, &json!({ "type": vec!["string"; 2_000] })),
+            references(200, &json!({ "anyOf": vec![1; 5_000] })),
+            references(100, &json!({ "properties": Map::from_iter(booleans) })),
+            references(100, &json!({ "required": strings(3_000) })),
+            references(100, &Value::Object(Map::from_iter(unknown))),
+            json!({ "allOf": same(400), "$defs": { "a": { "required": strings(3_000) } } }),
+            json!({ "anyOf": same(2_000), "$defs": { "a": { "properties": { "a": { "enum": strings(5_000) } } } } }),
+            json!({ "properties": { &*long: { "properties": Map::from_iter((0..2_000).map(|n| (n.to_string(), json!({})))) } } }),
+        ]
+    }
+
+    #[test]
+    fn a_server_cannot_make_a_list_of_tools_long_or_slow() {
+        let point = json!({ "properties": { "x": { "type": "number" } } });
+        let usual = json!({ "properties": { "at": { "$ref": "#/$defs/point" } }, "$defs": { "point": point } });
+        for schema in growing() {
+            let text = schema.to_string().len();
+            let mut tools = vec![tool("bad", 0, &schema), tool("bad", 1, &schema)];
+            tools.push(tool("good", 0, &usual));
+            for api in ALL {
+                let begin = std::time::Instant::now();
+                let list = api.tools(&tools);
+                let size = list.tools.to_string().len();
+                assert!(
+                    size < 16 * text + (1 << 20),
+                    "{api:?}: {text} bytes become {size}"
+                );
+                let pointers: usize = list
+                    .dropped
+                    .iter()
+                    .map(|dropped| dropped.pointer.len())
+                    .sum();
+                assert!(pointers < 2 << 20, "{pointers}");
+                // A build for debugging on a busy machine is slow; without limits, these took minutes.
+                let seconds = begin.elapsed().as_secs();
+                assert!(seconds < 10, "{api:?}: {seconds} s for {text} bytes");
+                if api == ModelApi::Gemini {
+                    let last = &list.tools[0]["functionDeclarations"][2]["parameters"];
+                    assert_eq!(
+                        last["properties"]["at"]["properties"]["x"]["type"],
+                        "NUMBER"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn usual_schemas_lose_nothing_to_the_limits() {
+        let zones: Vec<String> = (0..598)
+            .map(|number| format!("Area/Zone_{number}"))
+            .collect();
+        let schema = json!({
+            "properties": {
+                "from_zone": { "$ref": "#/$defs/Zone" }, "to_zone": { "$ref": "#/$defs/Zone" },
+                "when": { "$ref": "#/$defs/When" }
+            },
+            "$defs": { "Zone": { "type": "string", "enum": zones }, "When": { "type": "string", "description": "a date" } }
+        });
+        let list = ModelApi::Gemini.tools(&[tool("s", 0, &schema)]);
+        let properties = &list.tools[0]["functionDeclarations"][0]["parameters"]["properties"];
+        for name in ["from_zone", "to_zone"] {
+            assert_eq!(properties[name]["enum"].as_array().unwrap().len(), 598);
+        }
+        assert_eq!(properties["when"]["description"], "a date");
+        assert!(list.dropped.is_empty(), "{:?}", list.dropped);
+    }
+
+    /// An API rejects the tools of all servers if one reference has no target.
+    #[test]
+    fn references_to_parts_that_the_conversion_moves_are_removed() {
+        let schema = json!({
+            "anyOf": [{ "properties": { "at": { "type": "string" } } }],
+            "properties": {
+                "a": { "$ref": "#/anyOf/0/properties/at" },
+                "pair": { "type": "array", "items": [{ "type": "string" }] },
+                "b": { "$ref": "#/properties/pair/items/0" },
+                "c": { "$ref": "#/properties/at" },
+                "d": { "default": { "$ref": "#/data" } }
+            }
+        });
+        for api in [ModelApi::Anthropic, ModelApi::OpenAiChat] {
+            let list = api.tools(&[tool("s", 0, &schema)]);
+            let text = list.tools.to_string();
+            assert!(
+                !text.contains("#/anyOf") && !text.contains("items/0"),
+                "{text}"
+            );
+            assert!(
+                text.contains("#/properties/at") && text.contains("#/data"),
+                "{text}"
+            );
+            let dropped: Vec<&str> = list
+                .dropped
+                .iter()
+                .map(|dropped| &*dropped.pointer)
+                .collect();
+            for pointer in ["/properties/a/$ref", "/properties/b/$ref"] {
+                assert!(dropped.contains(&pointer), "{dropped:?}");
+            }
+        }
     }
 }

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_client::{ChangedList, Client, ClientBuilder, Error, ErrorCode, Root};
-use mcp_protocol::lock;
+use mcp_jsonrpc::quote;
+use mcp_protocol::{LogLimit, lock};
 use mcp_skills::{Error as SkillsError, RemoteSkills, SkillEntry};
 use serde::Serialize;
 use tokio::sync::{Notify, Semaphore, watch};
@@ -234,6 +235,7 @@ async fn keep_listed(
         settings,
         pending: &lists.pending,
         rejected: Mutex::default(),
+        failures: LogLimit::default(),
     };
     // Without its tools, a server is connected, but a call may be refused.
     let tools_listed = |failure: Option<String>| {
@@ -244,11 +246,7 @@ async fn keep_listed(
             },
         });
     };
-    let failed = |failure: Option<String>| {
-        if let Some(reason) = failure {
-            tracing::warn!(reason, "a list of a server is not up to date");
-        }
-    };
+    let failed = |failure: Option<String>| keeper.report(failure);
     let (never, ..) = tokio::join!(
         keeper.keep(
             catalog::TOOLS,
@@ -295,9 +293,22 @@ struct Keeper<'a> {
     pending: &'a watch::Sender<usize>,
     /// The last warning about skills that were left out.
     rejected: Mutex<String>,
+    /// Limits the number of log messages about lists that are not up to date.
+    failures: LogLimit,
 }
 
 impl Keeper<'_> {
+    /// Logs why a list is not up to date.
+    fn report(&self, failure: Option<String>) {
+        if let Some(reason) = failure
+            && let Some(omitted) = self.failures.admit(std::time::Instant::now())
+        {
+            // It can contain text from the server.
+            let reason = quote(&reason, MAX_SHOWN);
+            tracing::warn!(%reason, omitted, "a list of a server is not up to date");
+        }
+    }
+
     /// Keeps one list up to date. Sends to `listed` the reason of each failure, and `None` after each success.
     async fn keep<T, F>(
         &self,

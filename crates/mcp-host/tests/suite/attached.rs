@@ -500,7 +500,7 @@ async fn evil(contents: Vec<ResourceContents>, messages: Vec<PromptMessage>) -> 
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_budget_covers_what_replaces_media_and_the_report_is_limited() {
+async fn the_budget_includes_text_that_replaces_media_and_the_report_is_limited() {
     let blob = |mime_type: &str, uri: &str| {
         let blob = BlobResourceContents::new(uri, "").with_mime_type(mime_type);
         ResourceContents::Blob(blob)
@@ -585,6 +585,37 @@ async fn no_spelling_of_a_uri_reads_a_skill_as_a_resource() {
         let attached = context.attach_resource("git", uri).await.map(drop);
         let error = attached.unwrap_err();
         assert!(matches!(error, HostError::Denied { .. }), "{uri}: {error}");
+    }
+}
+
+/// The list of the skills is requested after the connection is open.
+#[tokio::test(start_paused = true)]
+async fn a_skill_is_not_read_as_a_resource_before_its_list_is_known() {
+    let rules =
+        r#"[{ "kind": "connect", "effect": "allow" }, { "kind": "skill", "effect": "deny" }]"#;
+    let start = || {
+        Host::builder(client())
+            .connector("git", Killable::default().connector(|_| Some(git())))
+            .policy(Policy::parse(rules).unwrap())
+            .start()
+    };
+    let uri = "skill://review/SKILL.md";
+    let errors = [
+        start().read_resource("git", uri).await.map(drop),
+        start().subscribe("git", uri).await.map(drop),
+        start()
+            .context()
+            .attach_resource("git", uri)
+            .await
+            .map(drop),
+        // A skill of which the list says nothing, for example because it has failed.
+        start()
+            .read_resource("git", "skill://other/SKILL.md")
+            .await
+            .map(drop),
+    ];
+    for error in errors.map(Result::unwrap_err) {
+        assert!(matches!(error, HostError::Denied { .. }), "{error}");
     }
 }
 

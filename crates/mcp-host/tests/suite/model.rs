@@ -580,7 +580,7 @@ async fn the_model_reads_a_long_result_in_parts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_large_definition_does_not_remove_those_of_the_other_tools_that_a_search_has_found() {
+async fn a_large_definition_in_a_search_result_does_not_remove_other_definitions() {
     let connector = Killable::default().connector(|_| {
         let run = |Args(_): Args<JsonObject>| "";
         let large = json!({ "type": "object", "description": "x".repeat(70_000) });

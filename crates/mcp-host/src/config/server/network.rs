@@ -1,7 +1,6 @@
 //! The certificates and the proxy for servers with a URL.
 
 use std::fmt;
-use std::fs::File;
 use std::path::PathBuf;
 
 use mcp_client::TransportError;
@@ -10,7 +9,7 @@ use mcp_transport_http::ClientTls;
 use mcp_transport_http::{ClientProxy, HttpTransport};
 
 use super::hash;
-use crate::text_file::read_text;
+use crate::text_file::read_file;
 
 /// Maximum size of a file with certificates or a key, in bytes.
 const MAX_FILE_BYTES: u64 = 4 << 20;
@@ -107,11 +106,7 @@ impl NetworkConfig {
         let files = [&self.ca, &self.certificate, &self.key]
             .into_iter()
             .flatten();
-        let texts = files.map(|file| {
-            let file = File::open(file);
-            file.and_then(|file| read_text(file, MAX_FILE_BYTES))
-                .unwrap_or_default()
-        });
+        let texts = files.map(|file| read_file(file, MAX_FILE_BYTES).unwrap_or_default());
         let texts: Vec<String> = texts.collect();
         hash(texts.iter().map(String::as_str))
     }
@@ -184,9 +179,7 @@ fn about(file: &std::path::Path, problem: &dyn fmt::Display) -> TransportError {
 
 #[cfg(feature = "tls")]
 fn read(path: &std::path::Path) -> Result<String, TransportError> {
-    let file = File::open(path);
-    let text = file.and_then(|file| read_text(file, MAX_FILE_BYTES));
-    text.map_err(|error| about(path, &error))
+    read_file(path, MAX_FILE_BYTES).map_err(|error| about(path, &error))
 }
 
 impl fmt::Debug for NetworkConfig {

@@ -11,7 +11,8 @@ use mcp_client::types::{
     Resource, ResourceTemplate,
 };
 use mcp_client::{Client, Error, Timeouts};
-use skills::is_of_skill;
+use mcp_skills::RemoteSkills;
+use skills::{has_skill_scheme, is_of_skill};
 use tokio::time::timeout;
 
 use super::SupervisedClient;
@@ -114,7 +115,7 @@ impl SupervisedClient {
     /// # Errors
     /// The errors of [`get_prompt`](Self::get_prompt).
     pub async fn read_resource(&self, uri: &str) -> Result<ReadResourceResult, HostError> {
-        let item = self.resource_item(uri);
+        let item = self.resource_item(uri).await?;
         let fetched = self.fetch(&item, |client, timeouts| {
             let call = client.read_resource(uri);
             match timeouts {
@@ -125,15 +126,23 @@ impl SupervisedClient {
         fetched.await
     }
 
-    /// Returns the description of the resource with this URI for the permission.
-    pub(super) fn resource_item<'a>(&self, uri: &'a str) -> Item<'a> {
+    /// Returns the description of the resource with this URI for the permission. Waits for the skills of the server, because their
+    /// files have other rules. They may have any URI, but a URI with the scheme `skill` is always one of a skill: the list of the
+    /// skills may have failed.
+    pub(super) async fn resource_item<'a>(&self, uri: &'a str) -> Result<Item<'a>, HostError> {
+        let has_skills =
+            self.0.permission.is_some() && RemoteSkills::new(&self.client().await?).is_ok();
+        if has_skills {
+            self.wait_for_lists().await?;
+        }
         let listed = self.resources();
         let skills = self.skills();
-        Item::Resource {
+        Ok(Item::Resource {
             uri,
             is_listed: listed.items.iter().any(|resource| resource.uri == uri),
-            is_of_skill: skills.items.iter().any(|skill| is_of_skill(skill, uri)),
-        }
+            is_of_skill: has_skills && has_skill_scheme(uri)
+                || skills.items.iter().any(|skill| is_of_skill(skill, uri)),
+        })
     }
 
     /// Returns possible values for an argument of a prompt or a variable of a resource template. `value` is the beginning that

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use data_encoding::HEXLOWER_PERMISSIVE;
-use mcp_skills::{Error, RemoteSkills, SkillEntry};
+use mcp_skills::{Error, Manifest, RemoteSkills, SkillEntry};
 use url::Url;
 
 use super::SupervisedClient;
@@ -87,12 +87,18 @@ impl SupervisedClient {
     }
 }
 
-/// Returns whether a URI is the URI of a skill's file.
+/// Returns whether a URI has the scheme of the files of skills.
+pub(crate) fn has_skill_scheme(uri: &str) -> bool {
+    spelled_alike(uri.trim_start()).starts_with("skill:")
+}
+
+/// Returns whether a URI is the URI of a skill's file. A dynamic skill does not list its files, so it has all in its folder.
 pub(crate) fn is_of_skill(skill: &SkillEntry, uri: &str) -> bool {
     let (entry, uri) = (spelled_alike(&skill.uri), spelled_alike(uri));
     let folder = entry.strip_suffix("skill.md").unwrap_or(&entry);
     let path = uri.strip_prefix(folder);
-    path.is_some_and(|path| skill.paths().any(|known| spelled_alike(known) == path))
+    let is_dynamic = matches!(skill.resources, Manifest::Dynamic);
+    path.is_some_and(|path| is_dynamic || skill.paths().any(|known| spelled_alike(known) == path))
 }
 
 /// Returns a URI, or a part of it, in the form that it shares with its other spellings: without escapes, dots and upper case.

@@ -22,9 +22,9 @@ pub enum ResourceChange {
 /// Maximum time between the end of a subscription and the end of its connection.
 const MAX_CLOSING_WAIT: Duration = Duration::from_secs(1);
 
-/// Maximum number of times that the server refuses the subscription after it was connected again, and the pause after each
-/// refusal.
+/// Maximum number of retries after the server refuses a subscription on a new connection.
 const MAX_REFUSALS: u32 = 5;
+/// Pause before each of these retries.
 const REFUSAL_PAUSE: Duration = Duration::from_secs(1);
 
 /// A stream of the changes of a resource. It continues over restarts of the server. Dropping the stream unsubscribes.
@@ -45,7 +45,7 @@ impl SupervisedClient {
         uri: impl Into<String>,
     ) -> Result<ResourceSubscription, HostError> {
         let uri = uri.into();
-        let item = self.resource_item(&uri);
+        let item = self.resource_item(&uri).await?;
         let subscribed = self.fetch(&item, |client, _| {
             let uri = uri.clone();
             async move {
