@@ -282,7 +282,7 @@ pub(crate) enum Command {
     },
     /// Show the state of the servers of a running gateway. The exit code is 2 if a required server is not connected.
     Status {
-        /// The address of "metrics" of the gateway, such as 127.0.0.1:9464.
+        /// The address of the "metrics" listener of the gateway, such as 127.0.0.1:9464.
         address: String,
     },
     /// Find out why a server does not work.

@@ -120,8 +120,8 @@ impl Target {
 }
 
 impl HttpServer {
-    /// Creates a server. `name` is the configured name or the URL for commands that the program shows. If `name` is empty or not
-    /// safe for a shell, commands show `SERVER`.
+    /// Creates a server. `name` is the configured name or the URL. Commands that the program shows to the user contain `name` for
+    /// this server. If `name` is empty or not safe for a shell, they contain the placeholder `SERVER`.
     fn new(url: Url, name: &str, headers: BTreeMap<String, String>) -> Result<Self, Failure> {
         if !url.username().is_empty() || url.password().is_some() {
             return Err(Failure::usage(format!(

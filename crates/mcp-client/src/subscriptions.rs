@@ -19,8 +19,9 @@ use crate::changes::wanted::ListenError;
 use crate::request::within_idle;
 use crate::shared::Shared;
 
-/// Maximum number of attempts to send `resources/unsubscribe`, and delay between the attempts.
+/// Maximum number of attempts to send `resources/unsubscribe`.
 const MAX_ATTEMPTS: u32 = 120;
+/// Delay between two attempts to send `resources/unsubscribe`.
 const RETRY_DELAY: Duration = Duration::from_millis(500);
 
 /// A subscription to a resource: a stream of its changes. Dropping it unsubscribes.

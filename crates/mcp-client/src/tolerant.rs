@@ -17,7 +17,8 @@ use crate::Error;
 /// Decodes the result of `method`, and repairs the result if its deviation is harmless.
 ///
 /// # Errors
-/// [`Error::InvalidResult`] with the problem of the result as it was received.
+/// [`Error::InvalidResult`] if the result cannot be decoded even after the repair. The error describes the problem before the
+/// repair.
 pub(crate) fn decode<T: DeserializeOwned>(
     method: &str,
     raw: &RawJson,

@@ -12,8 +12,9 @@ use serde_json::{Value, json};
 use crate::watched::WatchCounter;
 use mcp_protocol::LogLimit;
 
-/// Maximum number of open subscriptions, of all clients and of one client.
+/// Maximum number of open subscriptions of all clients.
 const MAX_SUBSCRIPTIONS: usize = 1_024;
+/// Maximum number of open subscriptions of one client.
 const MAX_SUBSCRIPTIONS_PER_CLIENT: usize = 128;
 /// Number of sessions in the table from which the gateway removes ended sessions.
 const MIN_SWEEP: usize = 64;

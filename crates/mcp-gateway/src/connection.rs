@@ -19,6 +19,7 @@ use mcp_types::{ClientCapabilities, Implementation, LoggingLevel, method};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
+use tracing::Instrument as _;
 
 use crate::caller::Routes;
 use crate::pool::Permit;
@@ -99,7 +100,8 @@ impl Drop for InUse {
 }
 
 impl UpstreamConnection {
-    /// Connects as `client`, or as the gateway itself. `on_change` is called with changed lists.
+    /// Connects as `client`, or as the gateway itself. `on_change` is called with changed lists. If the returned future is dropped,
+    /// the connection is still opened and then closed, so that its process counts until it has ended.
     pub(crate) async fn open(
         upstream: &Upstream,
         transport: Box<dyn Transport>,
@@ -126,23 +128,29 @@ impl UpstreamConnection {
         if let Some(on_change) = on_change {
             builder = builder.on_change(on_change);
         }
-        let client = builder.connect(transport).await?;
-        let connection = Arc::new(Self {
-            link: client.connection().link(),
-            client,
-            routes,
-            is_open,
-            was_closed_for_others: AtomicBool::new(false),
-            level: tokio::sync::Mutex::default(),
-            usage: Mutex::new(Usage {
-                running: 1,
-                last: Instant::now(),
-            }),
-            header_params: Mutex::default(),
-            permit: Arc::new(permit),
-        });
-        connection.permit.set_connection(&connection);
-        Ok(InUse(connection))
+        let opening = async move {
+            let client = builder.connect(transport).await?;
+            let connection = Arc::new(Self {
+                link: client.connection().link(),
+                client,
+                routes,
+                is_open,
+                was_closed_for_others: AtomicBool::new(false),
+                level: tokio::sync::Mutex::default(),
+                usage: Mutex::new(Usage {
+                    running: 1,
+                    last: Instant::now(),
+                }),
+                header_params: Mutex::default(),
+                permit: Arc::new(permit),
+            });
+            connection.permit.set_connection(&connection);
+            Ok(InUse(connection))
+        };
+        let opened = tokio::spawn(opening.in_current_span()).await;
+        // The task fails only with the runtime.
+        opened
+            .unwrap_or_else(|error| Err(Error::Rejected(ErrorObject::internal(error.to_string()))))
     }
 
     /// Returns the tool parameters that are echoed in HTTP headers, by the names of the tools, as far as this connection has

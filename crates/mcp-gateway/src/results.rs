@@ -62,7 +62,8 @@ pub(crate) fn for_session(
     }
 }
 
-/// Changes a result so that only the caches of its user may keep it.
+/// Sets the `cacheScope` of a result to `private`, so that shared caches do not keep the result. A result without `cacheScope` is
+/// not changed.
 pub(crate) fn private(result: RawJson) -> RawJson {
     const CACHE_SCOPE: &str = "cacheScope";
     if !may_have(&result, CACHE_SCOPE) || member(&result, CACHE_SCOPE).is_none() {

@@ -22,8 +22,9 @@ pub(crate) struct SharedConnection {
     known: Mutex<Arc<KnownServer>>,
     /// Number of changes of the known properties.
     edition: AtomicU64,
-    /// Whether the last attempt to connect failed, and its error.
+    /// Whether the last attempt to connect failed.
     pub(crate) is_failing: AtomicBool,
+    /// The error of the last attempt to connect.
     last_error: Mutex<Option<String>>,
 }
 

@@ -3,14 +3,18 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mcp_client::{Client, ClientBuilder, Error, Negotiation, Revision};
 use mcp_host::{Connector, StderrLog};
-use mcp_jsonrpc::{ErrorCode, ErrorObject};
-use mcp_protocol::{Owner, Principal, Transport};
+use mcp_jsonrpc::{ErrorCode, ErrorObject, quote};
+use mcp_protocol::{LogLimit, Owner, Principal, REQUIRED_SCOPES, Transport};
+use serde_json::Value;
 
 use crate::parked::Cluster;
+
+/// Maximum length of an error of a server in the log, in characters.
+const MAX_LOGGED: usize = 100;
 
 /// Creates the error for an upstream server that cannot be used.
 pub(crate) fn unavailable(server: &str, text: String) -> ErrorObject {
@@ -31,10 +35,30 @@ pub(crate) fn is_unavailable(error: &ErrorObject) -> bool {
 /// Removes the members that only the gateway may write from an error of a server, or of a client that responds to an input request.
 /// With these members, the peer could pretend that a server cannot be reached, or keep its call out of the audit log.
 pub(crate) fn of_peer(mut error: ErrorObject) -> ErrorObject {
-    if let Some(serde_json::Value::Object(data)) = &mut error.data {
+    if let Some(Value::Object(data)) = &mut error.data {
         data.shift_remove(UPSTREAM);
         data.shift_remove(FORWARDED_MEMBER);
     }
+    error
+}
+
+/// Returns the error that a client gets for an error of a server. If the account of the gateway at the server lacks a scope, the
+/// error names this scope. The client must not take it for a scope of its own access token.
+pub(crate) fn of_server(error: ErrorObject, server: &str, log: &LogLimit) -> ErrorObject {
+    let mut error = of_peer(error);
+    let data = error.data.as_mut().and_then(Value::as_object_mut);
+    if data.is_none_or(|data| data.shift_remove(REQUIRED_SCOPES).is_none()) {
+        return error;
+    }
+    if let Some(omitted) = log.admit(Instant::now()) {
+        let problem = quote(&error.message, MAX_LOGGED);
+        tracing::warn!(server, %problem, omitted, "the account at the server lacks a scope");
+    }
+    error.message = format!(
+        "{}; the gateway's account at the server {server:?} lacks this scope, not the client's token: ask the person who runs the gateway",
+        error.message
+    )
+    .into();
     error
 }
 

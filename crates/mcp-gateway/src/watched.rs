@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex};
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{Owner, lock};
 
-/// Maximum number of resources that one client can watch, and maximum total size of their URIs in bytes. The limits exist because
-/// all clients share the event streams of a connection.
+/// Maximum number of resources that one client can watch. The number is limited because all clients share the event streams of a
+/// connection.
 const MAX_PER_CLIENT: usize = 1_024;
+/// Maximum total size of the URIs of the resources that one client watches, in bytes.
 const MAX_BYTES_PER_CLIENT: usize = 512 << 10;
 
 /// Counts the resources that each client watches, in all sessions and subscriptions.

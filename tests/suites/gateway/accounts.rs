@@ -26,6 +26,13 @@ fn server_of(user: &str) -> ServerBuilder {
             cx.changed(Change::Resource(changed.clone()));
             "changed"
         }))
+        .tool(Tool::new("write", || {
+            // As a server answers whose token lacks a scope.
+            let error =
+                ErrorObject::invalid_request("tool \"write\" needs the scope \"notes:write\"");
+            let data = json!({ "requiredScopes": ["notes:write"], "other": 1 });
+            Err::<String, _>(error.with_data(data))
+        }))
         .tool(Tool::new("change_list", |cx: Ctx| {
             cx.changed(Change::Tools);
             "changed"
@@ -97,6 +104,24 @@ impl AnyPeer {
     async fn call(&self, tool: &str) -> Value {
         self.ask("tools/call", json!({ "name": tool, "arguments": {} }))
             .await
+    }
+}
+
+/// The client must not ask its authorization server for a scope that only the account of the gateway can have.
+#[tokio::test]
+async fn a_scope_that_an_account_lacks_is_not_one_of_the_client() {
+    for server_is_stateless in BOTH {
+        let endpoint = endpoint(upstream(server_is_stateless)).await;
+        for client_is_stateless in BOTH {
+            let client = AnyPeer::new(&endpoint, Some("ada"), client_is_stateless).await;
+            let response = client.call("m__write").await;
+            let error = &response["error"];
+            assert_eq!(error["data"], json!({ "other": 1 }), "{response}");
+            let message = error["message"].as_str().unwrap();
+            for part in ["notes:write", "account", "person who runs the gateway"] {
+                assert!(message.contains(part), "{message}");
+            }
+        }
     }
 }
 

@@ -86,14 +86,15 @@ pub(crate) struct State {
     pub(crate) clients: HashMap<String, Registration>,
     /// The issuer that the configured credentials are bound to.
     pub(crate) credentials_issuer: Option<String>,
-    /// Number of sign-ins since the server last accepted a token. `step_ups` is the number of step-ups since a message last
-    /// succeeded.
+    /// Number of sign-ins since the server last accepted a token.
     pub(crate) sign_ins: u32,
+    /// Number of step-ups since a message last succeeded.
     pub(crate) step_ups: u32,
     /// Whether the server has accepted no message since the client last renewed the tokens.
     pub(crate) is_untried: bool,
-    /// Number of attempts to obtain tokens, and the error of the last attempt.
+    /// Number of attempts to obtain tokens.
     pub(crate) renewals: u64,
+    /// The error of the last attempt to obtain tokens; `None` if it succeeded.
     pub(crate) failure: Option<Error>,
 }
 

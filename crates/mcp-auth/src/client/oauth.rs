@@ -36,12 +36,13 @@ impl OAuth {
     /// ([`OAuthBuilder::scopes`](crate::client::OAuthBuilder::scopes)).
     ///
     /// # Errors
-    /// Returns an error if no token can be obtained.
+    /// Returns an error if no token can be obtained. The earlier tokens then remain.
     ///
     /// # Cancel safety
     /// Dropping the future aborts the sign-in.
     pub async fn sign_in(&self) -> Result<(), Error> {
         self.inner.load().await?;
+        let earlier = self.inner.state().tokens.clone();
         self.inner.remove_tokens().await?;
         {
             let mut state = self.inner.state();
@@ -53,9 +54,14 @@ impl OAuth {
             Some(_) => None,
             None => self.inner.load_needed_scopes().await?,
         };
+        // The scopes are requested once: the authorization server may not know one of them.
+        self.inner.remove_needed_scopes().await?;
         let reason = RenewalReason::Requested { challenge, needed };
-        self.inner.renew(None, &reason).await?;
-        self.inner.remove_needed_scopes().await
+        let renewed = self.inner.renew(None, &reason).await;
+        if let (Err(_), Some(earlier)) = (&renewed, earlier) {
+            self.inner.save_tokens(earlier).await?;
+        }
+        renewed
     }
 
     /// Asks the authorization server to revoke the tokens ([RFC 7009](https://www.rfc-editor.org/rfc/rfc7009)), so that the MCP
@@ -225,7 +231,9 @@ impl OAuth {
                 }
                 let required = scopes.unwrap_or_default();
                 let granted = self.scopes().unwrap_or_default();
-                let all = granted.union(&required);
+                let all = granted
+                    .union(&required)
+                    .union(&inner.needed_scopes().await?);
                 // A challenge can also contain scopes that the token already has.
                 let missing = required.iter().filter(|scope| !granted.contains(scope));
                 inner.report(&SignInProgress::ScopesRequired {

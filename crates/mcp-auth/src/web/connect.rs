@@ -142,7 +142,7 @@ impl Service<Uri> for ProxyConnector {
             true => self.proxy.tunnel(&target),
             false => Ok(None),
         };
-        let mut tunnel = match tunnel {
+        let tunnel = match tunnel {
             Ok(Some(tunnel)) => tunnel,
             Ok(None) => {
                 let connecting = self.direct.call(target);
@@ -151,9 +151,7 @@ impl Service<Uri> for ProxyConnector {
             Err(error) => return Box::pin(async move { Err(error.into()) }),
         };
         #[cfg(feature = "tls")]
-        {
-            tunnel = tunnel.with_tls(&self.tls);
-        }
+        let tunnel = tunnel.with_tls(&self.tls);
         let resolver = self.resolver.clone();
         Box::pin(async move {
             let host = target.host().unwrap_or_default().to_owned();

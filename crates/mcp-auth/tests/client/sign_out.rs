@@ -121,13 +121,13 @@ async fn tokens_are_not_revoked_without_an_endpoint_or_at_another_issuer() {
     assert!(net.requests("/revoke").is_empty());
 }
 
-/// A program that must not ask the user makes a call, and the server requires the scope `write`.
-async fn call_without_a_scope(client: OAuthBuilder) {
+/// A program that must not ask the user makes a call, and the server requires the scope.
+async fn call_without_a_scope(client: OAuthBuilder, scope: &str) {
     let silent = CustomUserAgent::new(BACK, |_| async { Err(Error::user_agent("not now")) });
     let auth = client.user_agent(silent).build().unwrap();
     let message = sent(&auth).await.unwrap();
-    let more = "Bearer error=\"insufficient_scope\", scope=\"write\"";
-    refuse(&auth, &message, 403, more).await.unwrap_err();
+    let more = format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"");
+    refuse(&auth, &message, 403, &more).await.unwrap_err();
 }
 
 #[tokio::test]
@@ -138,14 +138,18 @@ async fn the_next_sign_in_requests_the_scopes_that_a_call_needed() {
     net.challenge("Bearer scope=\"read\"");
     client().build().unwrap().sign_in().await.unwrap();
     assert_eq!(scopes(), "read");
-    call_without_a_scope(client()).await;
+    for scope in ["write", "delete"] {
+        call_without_a_scope(client(), scope).await;
+    }
     client().build().unwrap().sign_in().await.unwrap();
-    assert_eq!(scopes(), "read write");
+    let mut requested: Vec<String> = scopes().split(' ').map(str::to_owned).collect();
+    requested.sort();
+    assert_eq!(requested, ["delete", "read", "write"]);
     // Once: the user may have denied them.
     client().build().unwrap().sign_in().await.unwrap();
     assert_eq!(scopes(), "read");
 
-    call_without_a_scope(client()).await;
+    call_without_a_scope(client(), "write").await;
     let own = client().scopes("list").build().unwrap();
     own.sign_in().await.unwrap();
     assert_eq!(scopes(), "list read");

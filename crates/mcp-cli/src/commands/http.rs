@@ -122,7 +122,8 @@ impl HttpSettings<'_> {
     /// Creates the layer that requires the same token from all clients.
     fn common(&self, url: &str, token: &str) -> Result<RequireBearer, Failure> {
         let verifier = static_tokens([(token, Identity::new(url, "client"))]);
-        self.bearer(url, verifier.map_err(|error| problem(&error))?)
+        let verifier = verifier.map_err(|error| problem(&error).about(self.token_variable));
+        self.bearer(url, verifier?)
     }
 
     /// Creates the verifier for the tokens of an authorization server.

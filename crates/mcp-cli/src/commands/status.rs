@@ -29,7 +29,7 @@ pub(super) async fn run(address: &str, options: &Options) -> Result<Code, Failur
         Failure::new(
             Code::Connection,
             format!(
-                "{url}: {reason}; expected the address of \"metrics\" of a running `mcp serve`"
+                "{url}: {reason}; expected the address of the \"metrics\" listener of a running `mcp serve`"
             ),
         )
     };

@@ -25,7 +25,8 @@ pub(super) struct OtherRevisions {
     pub(super) offer: Option<Snapshot>,
 }
 
-/// Connects once with each other revision, and reads the definitions. Leaves out revisions that the server does not accept.
+/// Connects once with each revision except the negotiated one, and reads the definitions. Leaves out revisions that the server
+/// does not accept.
 pub(super) async fn read(
     target: &Target,
     negotiated: &Snapshot,
@@ -97,7 +98,7 @@ fn difference(mut offer: Snapshot, negotiated: &Snapshot) -> Option<Snapshot> {
     Some(offer)
 }
 
-/// Returns the complete snapshot for each other requested revision.
+/// Returns a complete snapshot for each requested revision except the negotiated one.
 fn offers(snapshot: &Snapshot) -> BTreeMap<String, Snapshot> {
     let mut all = BTreeMap::new();
     for OtherRevisions { revisions, offer } in snapshot.others.iter().flatten() {

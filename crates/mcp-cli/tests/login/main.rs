@@ -6,6 +6,7 @@ mod hints;
 mod network;
 mod proxy;
 mod support;
+mod terminator;
 mod tls;
 
 use std::io::{BufRead as _, BufReader, Write as _};

@@ -3,26 +3,16 @@
 use std::net::TcpListener as StdListener;
 use std::path::Path;
 use std::process::Output;
-use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_client::Client;
-use mcp_server::{Server, Tool};
-use mcp_transport_http::{
-    ClientOptions, ClientProxy, ClientTls, Endpoint, HttpTransport, ServerOptions, serve_with,
-};
+use mcp_transport_http::{ClientOptions, ClientProxy, ClientTls, HttpTransport, ServerOptions};
 use serde_json::json;
-use tokio::io::copy_bidirectional;
-use tokio::net::{TcpListener, TcpStream};
-use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::pem::PemObject as _;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use tokio_rustls::rustls::server::WebPkiClientVerifier;
-use tokio_rustls::rustls::{RootCertStore, ServerConfig, version};
+use tokio::net::TcpListener;
 
 use crate::proxy::{Behaviour, TestProxy};
 use crate::support::{Issuer, Program, callback, notes_at, open};
+use crate::terminator;
 
 /// Returns the path of a certificate or key.
 fn file(name: &str) -> String {
@@ -31,51 +21,16 @@ fn file(name: &str) -> String {
     folder.join(name).to_str().unwrap().to_owned()
 }
 
-/// Starts a listener that terminates TLS and forwards each connection to the port `plain`. Returns the port of the listener.
+/// Starts a listener that terminates TLS for the server at the port `plain`. Returns the port of the listener.
 async fn end_tls(plain: u16, requires_certificate: bool) -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let provider = Arc::new(ring::default_provider());
-    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider));
-    let builder = builder.with_protocol_versions(&[&version::TLS13]).unwrap();
-    let builder = match requires_certificate {
-        false => builder.with_no_client_auth(),
-        true => {
-            let mut roots = RootCertStore::empty();
-            roots
-                .add(CertificateDer::from_pem_file(file("ca.pem")).unwrap())
-                .unwrap();
-            let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
-            builder.with_client_cert_verifier(verifier.build().unwrap())
-        }
-    };
-    let chain = vec![CertificateDer::from_pem_file(file("server.pem")).unwrap()];
-    let key = PrivateKeyDer::from_pem_file(file("server.key")).unwrap();
-    let acceptor = TlsAcceptor::from(Arc::new(builder.with_single_cert(chain, key).unwrap()));
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let acceptor = acceptor.clone();
-            tokio::spawn(async move {
-                let Ok(mut secure) = acceptor.accept(stream).await else {
-                    return;
-                };
-                let mut inner = TcpStream::connect(("127.0.0.1", plain)).await.unwrap();
-                let _ = copy_bidirectional(&mut secure, &mut inner).await;
-            });
-        }
-    });
-    port
+    let (chain, key, ca) = (file("server.pem"), file("server.key"), file("ca.pem"));
+    let ca = requires_certificate.then(|| Path::new(&ca));
+    terminator::end_tls((chain.as_ref(), key.as_ref()), ca, plain).await
 }
 
 /// Starts a server without TLS. Returns its port.
 async fn plain() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let server = Server::builder("plain", "1").tool(Tool::new("ready", async || "x"));
-    let options = ServerOptions::new().allow_host("server.test");
-    let endpoint = Endpoint::with_options(server.build().unwrap(), options).unwrap();
-    tokio::spawn(serve_with(listener, endpoint, std::future::pending()));
-    port
+    terminator::plain(ServerOptions::new().allow_host("server.test")).await
 }
 
 /// Starts a server with TLS. Returns its URL, with a host name that only the test proxies can resolve.
@@ -528,6 +483,35 @@ async fn mistakes_in_the_tls_settings_of_a_gateway_name_their_place() {
         assert_eq!(code, Some(1), "{said}");
         assert!(said.contains(expected), "{said}");
     }
+    let servers = json!({ "child": { "command": "calc" } });
+    for setting in ["proxy", "tls"] {
+        let value = match setting {
+            "proxy" => json!("http://proxy.test:3128"),
+            _ => json!({ "ca": file("ca.pem") }),
+        };
+        let gateway = json!({ "servers": { "child": { setting: value } } });
+        let text = json!({ "mcpServers": servers, "gateway": gateway }).to_string();
+        std::fs::write(&path, text).unwrap();
+        let (code, said) = program
+            .run(&["serve", path.to_str().unwrap(), "--check"])
+            .await;
+        assert_eq!(code, Some(1), "{said}");
+        let place = format!("/gateway/servers/child/{setting}: a program on stdio");
+        assert!(said.contains(&place), "{said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn certificate_files_are_regular_files() {
+    let program = Program::new("network-devices");
+    let (code, said) = program
+        .run(&["list", "https://server.test/mcp", "--ca", "/dev/zero"])
+        .await;
+    assert_eq!(code, Some(1), "{said}");
+    assert!(
+        said.contains("/dev/zero: it is not a regular file"),
+        "{said}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

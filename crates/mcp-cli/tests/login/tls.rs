@@ -2,71 +2,35 @@
 
 use std::net::TcpListener as StdListener;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use mcp_server::{Server, Tool};
-use mcp_transport_http::{Endpoint, serve_with};
+use mcp_transport_http::ServerOptions;
 use serde_json::{Value, json};
-use tokio::io::copy_bidirectional;
-use tokio::net::{TcpListener, TcpStream};
-use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::pem::PemObject as _;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use tokio_rustls::rustls::{ServerConfig, version};
 
 use crate::support::{Issuer, Program, callback, notes, open};
+use crate::terminator;
 
 fn certificate(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     folder.join("tests/login/certificates").join(name)
 }
 
-/// Ends TLS with this certificate, and passes the connections on to a port without TLS.
-fn end_tls(listener: TcpListener, name: &str, plain: u16) {
-    let chain = vec![CertificateDer::from_pem_file(certificate(name)).unwrap()];
-    let key = PrivateKeyDer::from_pem_file(certificate("server.key")).unwrap();
-    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_protocol_versions(&[&version::TLS13])
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(chain, key)
-        .unwrap();
-    let acceptor = TlsAcceptor::from(Arc::new(config));
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let acceptor = acceptor.clone();
-            tokio::spawn(async move {
-                // A client that does not trust the certificate ends the handshake.
-                let Ok(mut secure) = acceptor.accept(stream).await else {
-                    return;
-                };
-                let mut inner = TcpStream::connect(("127.0.0.1", plain)).await.unwrap();
-                let _ = copy_bidirectional(&mut secure, &mut inner).await;
-            });
-        }
-    });
+/// Starts a listener with this certificate for the server at the port `plain`. Returns the port of the listener.
+async fn end_tls(name: &str, plain: u16) -> u16 {
+    let (chain, key) = (certificate(name), certificate("server.key"));
+    terminator::end_tls((&chain, &key), None, plain).await
 }
 
-/// A server without TLS. Returns its port.
+/// Starts a server without TLS. Returns its port.
 async fn plain() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let server = Server::builder("plain", "1").tool(Tool::new("ready", async || "x"));
-    let endpoint = Endpoint::new(server.build().unwrap()).unwrap();
-    tokio::spawn(serve_with(listener, endpoint, std::future::pending()));
-    port
+    terminator::plain(ServerOptions::new()).await
 }
 
 /// The URL of a server with this certificate.
 async fn secure(name: &str) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!(
+    format!(
         "https://localhost:{}/mcp",
-        listener.local_addr().unwrap().port()
-    );
-    end_tls(listener, name, plain().await);
-    url
+        end_tls(name, plain().await).await
+    )
 }
 
 fn ca() -> String {
@@ -113,7 +77,7 @@ async fn tls_errors_say_what_to_do() {
         ),
         (
             format!("https://localhost:{port}/mcp"),
-            "use http:// instead of https://",
+            "only a server on this machine should be used without TLS",
         ),
     ] {
         let (code, said) = program.run(&["list", &url, "--ca", &ca()]).await;
@@ -164,9 +128,7 @@ async fn an_authorization_server_with_a_private_ca_is_trusted_with_an_option() {
     let program = Program::new("ca-login");
     let inner = StdListener::bind("127.0.0.1:0").unwrap();
     let port = inner.local_addr().unwrap().port();
-    let outer = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let issuer = format!("https://localhost:{}", outer.local_addr().unwrap().port());
-    end_tls(outer, "valid.pem", port);
+    let issuer = format!("https://localhost:{}", end_tls("valid.pem", port).await);
     let issuer = Issuer::at(inner, issuer);
     let url = notes(&issuer).await;
     let (code, said) = program.run(&["login", "--no-browser", &url]).await;

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use mcp_jsonrpc::ErrorObject;
 use mcp_types::v2026_07_28::SubscriptionFilter;
 
-/// Maximum number of resources on one stream, and maximum total size of their URIs in bytes. For each new resource, the client
-/// sends a request that contains all resources of the stream. A server that refuses the new resource refuses this whole request.
+/// Maximum number of resources on one stream. For each new resource, the client sends a request that contains all resources of
+/// the stream. A server that refuses the new resource refuses this whole request.
 pub(super) const MAX_RESOURCES: usize = 32;
+/// Maximum total size of the URIs of the resources on one stream, in bytes.
 const MAX_RESOURCE_BYTES: usize = 16 << 10;
 
 /// The wanted changes of one stream. `number` counts the modifications of this value.

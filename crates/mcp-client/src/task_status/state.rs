@@ -25,9 +25,9 @@ pub struct TaskState {
     pub status: TaskStatus,
     /// The server's description of the status for the user.
     pub message: Option<String>,
-    /// Time of its creation, as an ISO 8601 timestamp of the server's clock; empty if unknown.
+    /// Time at which the task was created, as an ISO 8601 timestamp of the server's clock; empty if unknown.
     pub created_at: String,
-    /// Time of its last change, in the same format.
+    /// Time at which the task last changed, in the format of [`created_at`](Self::created_at).
     pub last_updated_at: String,
     /// Time for which the server keeps the task after its creation; `None` means no limit.
     pub ttl: Option<Duration>,

@@ -57,8 +57,9 @@ struct Items {
     listed_prompts: HashSet<String>,
     resources: HashSet<String>,
     templates: Vec<String>,
-    /// The resources and templates that were listed for clients, and their size.
+    /// The URIs of the resources and templates that were listed for clients.
     listed_uris: HashSet<String>,
+    /// Total size of `listed_uris`, in bytes.
     listed_bytes: usize,
 }
 

@@ -138,6 +138,13 @@ impl ServerEntry {
                 InvalidServer::new(format!("/gateway/servers/{name}/proxy: {error}"))
             })?;
         }
+        let is_program = matches!(self.server.launch, Launch::Stdio { .. });
+        if let Some(setting) = self.settings.network_setting().filter(|_| is_program) {
+            return Err(InvalidServer::new(format!(
+                "/gateway/servers/{name}/{setting}: a program on stdio connects by itself, so this setting has no effect; remove it, and \
+                 set the variables that the program reads, such as HTTPS_PROXY, in \"env\""
+            )));
+        }
         let network = self.settings.network(common);
         let proxy = network.client_proxy();
         proxy.map_err(|error| {

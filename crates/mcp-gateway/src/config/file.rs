@@ -191,6 +191,15 @@ pub(super) struct ServerSection {
 }
 
 impl ServerSection {
+    /// Returns the name of the first setting for HTTP connections that is set.
+    pub(super) fn network_setting(&self) -> Option<&'static str> {
+        match (&self.proxy, self.tls == TlsSection::default()) {
+            (Some(_), _) => Some("proxy"),
+            (None, false) => Some("tls"),
+            (None, true) => None,
+        }
+    }
+
     /// Returns the certificates and the proxy for this server. For absent values, the values of all servers in `common` apply.
     pub(super) fn network(&self, common: &NetworkConfig) -> NetworkConfig {
         self.tls.network(self.proxy.as_ref()).or(common)

@@ -18,7 +18,7 @@ use crate::parked::{CONTINUATION, ParkableCall};
 use crate::results;
 use crate::shared::header_params;
 use crate::text::{ObjectText, RawResult, may_have, member, with_elicitation_id};
-use crate::upstream::of_peer;
+use crate::upstream::{of_peer, of_server};
 
 use super::Core;
 use super::params::{ParamsChange, REQUEST_META, SessionClient};
@@ -200,7 +200,7 @@ impl Core {
             drop((running, lease));
             let answer = answer.map_err(|error| core.no_response(&error))?;
             core.shared.responded();
-            let failed = |error| downgrade::handler_error(of_peer(error), rules);
+            let failed = |error| downgrade::handler_error(core.error_of_server(error), rules);
             let result = answer.map_err(failed)?;
             let result = core.repairs.repaired(&name, result, &core.upstream.name);
             Ok(results::for_stateless(&name, result))
@@ -267,7 +267,7 @@ impl Core {
             };
             let answer = answer.map_err(|error| self.no_response(&error))?;
             self.shared.responded();
-            let result = answer.map_err(of_peer)?;
+            let result = answer.map_err(|error| self.error_of_server(error))?;
             let result = self.repairs.repaired(method, result, server);
             Ok(match self.upstream.has_accounts() {
                 true => results::private(result),
@@ -275,6 +275,10 @@ impl Core {
             })
         })
         .await
+    }
+
+    fn error_of_server(&self, error: ErrorObject) -> ErrorObject {
+        of_server(error, &self.upstream.name, &self.missing_scopes)
     }
 
     /// Converts the reason why a call has no response to an error. If the gateway has several servers, the error does not contain

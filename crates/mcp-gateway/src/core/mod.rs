@@ -50,6 +50,8 @@ pub(crate) struct Core {
     repairs: Repairs,
     /// Limits the number of log messages about failed calls and failed attempts to connect.
     failures: LogLimit,
+    /// Limits the number of log messages about scopes that the account at the server lacks.
+    missing_scopes: LogLimit,
     account_failures: AccountFailures,
     /// The items that the server lists; only for a gateway with several servers.
     catalog: Option<Arc<Catalog>>,
@@ -114,6 +116,7 @@ impl Core {
             readiness: Arc::default(),
             repairs: Repairs::default(),
             failures: LogLimit::default(),
+            missing_scopes: LogLimit::default(),
             account_failures: AccountFailures::default(),
             catalog,
             closing: watch::Sender::new(false),

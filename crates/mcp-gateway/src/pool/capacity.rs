@@ -13,9 +13,10 @@ use crate::connection::UpstreamConnection;
 use crate::upstream::Upstream;
 use mcp_protocol::LogLimit;
 
-/// Maximum numbers of connections that are being closed to make room for others: of one client, and of all clients. The limits
-/// prevent that a few requests close all unused connections of a server whose processes end slowly.
+/// Maximum number of connections of one client that are being closed to make room for other connections. Because of this limit
+/// and [`MAX_CLOSING`], a few requests cannot close all unused connections of a server whose processes end slowly.
 const MAX_CLOSING_PER_CLIENT: usize = 4;
+/// Maximum number of connections of all clients that are being closed to make room for other connections.
 const MAX_CLOSING: usize = 8;
 /// Times for a request that must wait for a connection. `MAX_WAIT` is the maximum if calls of all clients use all connections.
 /// `MAX_OWN_WAIT` is the maximum if calls of the same client use all connections that the client may open. `RETRY_INTERVAL` is

@@ -240,7 +240,7 @@ async fn an_ended_shared_connection_makes_room_before_an_open_connection() {
 
 /// Previously, other clients could delay the updates of a session by a minute; then they could cause all its subscriptions with each call.
 #[tokio::test(start_paused = true)]
-async fn a_session_whose_connection_made_room_resubscribes_within_two_seconds() {
+async fn a_session_whose_connection_was_closed_for_others_resubscribes_within_two_seconds() {
     // The shared connection is closed for that of a session.
     let mut watching = WatchingSession::of(&["notes://a"], 1).await;
     let mut waits = Vec::new();

@@ -10,6 +10,8 @@ use crate::well_known::canonical;
 
 /// Maximum number of registrations in memory.
 const MAX_CLIENTS: usize = 64;
+/// Maximum number of scopes of earlier calls to which another call adds its scopes.
+const MAX_NEEDED_SCOPES: usize = 32;
 
 impl Inner {
     /// Returns the name of the server in the store. The name contains the query of the URL, because some services identify users
@@ -111,6 +113,17 @@ impl Inner {
     pub(crate) async fn load_needed_scopes(&self) -> Result<Option<(String, Scopes)>, Error> {
         let text = self.store.load(&self.needed_scopes_name()).await?;
         Ok(text.and_then(|text| mcp_jsonrpc::decode_document(text.expose()).ok()))
+    }
+
+    /// Returns the scopes that earlier calls with tokens of the same issuer needed, unless there are too many of them.
+    pub(crate) async fn needed_scopes(&self) -> Result<Scopes, Error> {
+        let stored = self.load_needed_scopes().await?;
+        let state = self.state();
+        let issuer = state.tokens.as_ref().map(|tokens| &tokens.issuer);
+        let of_issuer = stored.filter(|(of, scopes)| {
+            Some(of) == issuer && scopes.iter().count() <= MAX_NEEDED_SCOPES
+        });
+        Ok(of_issuer.map(|(_, scopes)| scopes).unwrap_or_default())
     }
 
     pub(crate) async fn remove_needed_scopes(&self) -> Result<(), Error> {

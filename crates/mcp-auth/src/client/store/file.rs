@@ -17,9 +17,9 @@ use crate::error::{Error, ErrorKind};
 
 /// Maximum size of the file of a store, in bytes.
 const MAX_FILE_BYTES: u64 = 4 << 20;
-/// Interval between attempts to lock the file, and maximum time for all attempts. The time is long enough for a renewal by
-/// another program, which takes three requests.
+/// Interval between attempts to lock the file.
 const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Maximum time for all attempts to lock the file. This is enough for a renewal by another program, which takes three requests.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(45);
 
 /// A token store in a file that only its owner can read. Each change replaces the whole file.

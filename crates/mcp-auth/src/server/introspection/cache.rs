@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_new_token_displaces_no_other_while_the_cache_has_space() {
+    async fn a_new_token_replaces_no_other_token_while_the_cache_has_space() {
         let (cache, count) = (Cache::new(MAX_TTL), AtomicUsize::new(0));
         for token in ["a", "b", "c"] {
             asked(&cache, token, inactive, &count).await;

@@ -1,5 +1,6 @@
 //! The observer of a gateway, which writes metrics and the audit log.
 
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -19,9 +20,36 @@ pub(in crate::commands) struct Observer {
     /// Limits the lines for requests that were refused before they reached the gateway, because unauthenticated clients can cause them.
     refused: LogLimit,
     /// Limits the lines for requests that exceed a limit of their client.
-    limited: LogLimit,
+    limited: ClientLogLimits,
     /// Limits the lines for requests that reach no server. The limits of clients do not count these requests.
-    unserved: LogLimit,
+    unserved: ClientLogLimits,
+}
+
+/// Number of log limits. Clients share them by a random hash, so that the flood of one client hides few other clients.
+const CLIENT_LIMITS: usize = 64;
+
+/// Log limits for clients.
+struct ClientLogLimits {
+    limits: [LogLimit; CLIENT_LIMITS],
+    hashes: RandomState,
+}
+
+impl Default for ClientLogLimits {
+    fn default() -> Self {
+        Self {
+            limits: std::array::from_fn(|_| LogLimit::default()),
+            hashes: RandomState::new(),
+        }
+    }
+}
+
+impl ClientLogLimits {
+    /// Returns the result of [`LogLimit::admit`] for the client of a request.
+    fn admit(&self, request: &ServedRequest<'_>) -> Option<u64> {
+        let hash = self.hashes.hash_one(request.context.owner());
+        let limit = &self.limits[hash as usize % CLIENT_LIMITS];
+        limit.admit(Instant::now())
+    }
 }
 
 impl Observer {
@@ -30,8 +58,8 @@ impl Observer {
             metrics,
             audit,
             refused: LogLimit::default(),
-            limited: LogLimit::default(),
-            unserved: LogLimit::default(),
+            limited: ClientLogLimits::default(),
+            unserved: ClientLogLimits::default(),
         }
     }
 
@@ -51,10 +79,8 @@ impl Observer {
         }
         let Some(audit) = &self.audit else { return };
         let omitted = match request.outcome {
-            RequestOutcome::Limited => self.limited.admit(Instant::now()),
-            _ if request.mount.is_none() && request.list.is_none() => {
-                self.unserved.admit(Instant::now())
-            }
+            RequestOutcome::Limited => self.limited.admit(request),
+            _ if request.mount.is_none() && request.list.is_none() => self.unserved.admit(request),
             _ => Some(0),
         };
         let Some(omitted) = omitted else { return };

@@ -20,8 +20,9 @@ use crate::text::{ObjectText, elements, member, without};
 pub(in crate::gateway) const SEARCH_TOOLS: &str = "search_tools";
 pub(in crate::gateway) const CALL_TOOL: &str = "call_tool";
 
-/// Default and maximum number of tools in the result of a search.
+/// Default number of tools in the result of a search.
 const RESULTS: usize = 5;
+/// Maximum number of tools in the result of a search.
 const MAX_RESULTS: usize = 20;
 /// Maximum size of the result of a search, in bytes of JSON.
 const MAX_RESULT_BYTES: usize = 64 << 10;
