@@ -83,7 +83,7 @@ async fn a_resource_can_be_subscribed_although_another_is_never_acknowledged() {
 
 /// A silent resource among new ones fails alone.
 #[tokio::test(start_paused = true)]
-async fn new_resources_of_an_unacknowledged_stream_move_to_separate_streams() {
+async fn an_unacknowledged_resource_does_not_fail_other_resources_of_its_request() {
     let (mut wire, client) = pair().await;
     let uris = ["a:/1", "a:/silent", "a:/2"].map(str::to_owned);
     let mut all = subscribe_all(&client, uris);

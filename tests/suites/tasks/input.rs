@@ -8,7 +8,7 @@ fn accepted(name: &str) -> Value {
 
 // proves: TASK-038, TASK-042, TASK-043, TASK-045, TASK-057, TASK-058
 #[tokio::test]
-async fn a_server_request_of_a_task_is_sent_once_on_the_stream_of_the_result() {
+async fn a_server_request_of_a_task_is_sent_once_although_two_result_requests_wait() {
     let gate = gate();
     let mut peer = Peer::with_session(gate.server, json!({ "elicitation": {} })).await;
     let id = peer.augmented("ask").await;

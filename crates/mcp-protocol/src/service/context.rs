@@ -104,7 +104,7 @@ impl RequestContext {
         self.pending.as_ref()
     }
 
-    /// Returns a context for the same request in which input requests have the key `key`. By default, the key is derived from the
+    /// Returns a copy of this context. Input requests of the copy have the key `key`. By default, the key is derived from the
     /// text of the input request.
     #[must_use]
     pub fn named(&self, key: &str) -> Self {
@@ -114,8 +114,9 @@ impl RequestContext {
         }
     }
 
-    /// Returns a context for the same request in which the client is requested to answer server requests as tasks (2025-11-25).
-    /// `ttl` is the requested time to live. This has no effect in other revisions and for clients that do not support tasks.
+    /// Returns a copy of this context. Server requests of the copy are task-augmented: the client is requested to run them as
+    /// tasks (2025-11-25). `ttl` is the requested time to live. This has no effect in other revisions and for clients that do not
+    /// support tasks.
     #[must_use]
     pub fn as_task(&self, ttl: Option<Duration>) -> Self {
         Self {

@@ -58,7 +58,8 @@ pub(super) fn wrapped(schema: &JsonObject) -> JsonObject {
     object
 }
 
-/// Returns the root as the schema of one object, with references and unions resolved. Returns `None` if this is not possible.
+/// Resolves the references and unions of `schema`, so that the result describes one object. `whole` contains the targets of the
+/// references. Returns `None` if this is not possible, or if more than `left` levels must be resolved.
 fn straight(schema: &JsonObject, whole: &Value, left: usize) -> Option<JsonObject> {
     let left = left.checked_sub(1)?;
     let mut schema = schema.clone();

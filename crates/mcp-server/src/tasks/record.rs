@@ -11,8 +11,9 @@ use crate::task_table::TaskConfig;
 
 /// Timeout of one operation of a store.
 const STORE_TIMEOUT: Duration = Duration::from_secs(30);
-/// First delay after a failed store operation, and maximum delay. The delay doubles after each failure.
+/// Delay after the first failure of a store operation. The delay doubles after each further failure, up to [`MAX_BACKOFF`].
 const MIN_BACKOFF: Duration = Duration::from_millis(50);
+/// Maximum delay after a failure of a store operation.
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
 
 /// A function that changes a task. It is called again after each conflict.

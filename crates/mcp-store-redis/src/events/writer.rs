@@ -73,9 +73,10 @@ pub(super) struct Writer {
     queued: Arc<AtomicUsize>,
     delayed: Delayed,
     flushed: Vec<oneshot::Sender<()>>,
-    /// The maximum number of operations and bytes in one round trip. Both are reduced after a round trip that was not completed
-    /// in time.
+    /// Maximum number of operations in one round trip. Reduced together with `max_bytes` after a round trip that was not
+    /// completed in time.
     max_batch: usize,
+    /// Maximum number of bytes in one round trip.
     max_bytes: usize,
 }
 

@@ -18,7 +18,7 @@ const CYCLES: usize = 1_000;
 const ALONE: &str = "MCP_TEST_CYCLES_ALONE";
 
 #[test]
-fn a_thousand_children_leave_nothing_behind() {
+fn a_thousand_children_leave_no_processes_or_descriptors() {
     if std::env::var_os(ALONE).is_some() {
         return tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -29,7 +29,7 @@ fn a_thousand_children_leave_nothing_behind() {
     let output = Command::new(std::env::current_exe().unwrap())
         .args([
             "--exact",
-            "cycles::a_thousand_children_leave_nothing_behind",
+            "cycles::a_thousand_children_leave_no_processes_or_descriptors",
         ])
         .args(["--nocapture", "--test-threads", "1"])
         .env(ALONE, "1")

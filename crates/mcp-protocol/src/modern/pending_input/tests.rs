@@ -141,7 +141,7 @@ fn a_dropped_input_request_is_not_sent() {
 }
 
 #[test]
-fn a_memoized_step_completes_before_the_handler_stops() {
+fn a_handler_is_suspended_only_after_its_memoized_step_completes() {
     let pending = PendingInput::new(CallState::default(), JsonObject::new());
     let (asks, works) = (Arc::clone(&pending), Arc::clone(&pending));
     let working = Arc::new(Mutex::new(Some(works.begin_step())));
