@@ -30,10 +30,10 @@ pub struct OAuth {
 }
 
 impl OAuth {
-    /// Signs in now, even if the client has tokens and the server has rejected no message. Sends one request without a token to
-    /// the server first, because its challenge can name the metadata and the scopes. If an earlier call needed more scopes than
-    /// its token had, the sign-in also requests the missing scopes, unless the program chooses the scopes
-    /// ([`OAuthBuilder::scopes`](crate::client::OAuthBuilder::scopes)).
+    /// Signs in now, even if the client has tokens and the server has rejected no message. First sends one request without a
+    /// token to the server, because the challenge in the response can name the metadata and the scopes. If an earlier call needed
+    /// more scopes than its token had, the sign-in also requests the missing scopes. It does not request them if the program
+    /// chooses the scopes ([`OAuthBuilder::scopes`](crate::client::OAuthBuilder::scopes)).
     ///
     /// # Errors
     /// Returns an error if no token can be obtained. The earlier tokens then remain.
@@ -58,7 +58,10 @@ impl OAuth {
         self.inner.remove_needed_scopes().await?;
         let reason = RenewalReason::Requested { challenge, needed };
         let renewed = self.inner.renew(None, &reason).await;
-        if let (Err(_), Some(earlier)) = (&renewed, earlier) {
+        if let (Err(_), Some(earlier)) = (&renewed, earlier)
+            // Another program may have signed in meanwhile.
+            && self.inner.load_tokens().await?.is_none()
+        {
             self.inner.save_tokens(earlier).await?;
         }
         renewed
@@ -253,8 +256,8 @@ impl OAuth {
         renewed.map(|()| AfterRefusal::SendAgain)
     }
 
-    /// Returns whether the client had already requested all of these scopes for the rejected token. If it had, a new token
-    /// request would return the same token.
+    /// Returns whether the client requested all of these scopes for the rejected token `used`. In this case, a new token request
+    /// would only return a token with the same scopes.
     fn has_asked_for(&self, scopes: Option<&Scopes>, used: Option<&Secret>) -> bool {
         let state = self.inner.state();
         let Some(tokens) = &state.tokens else {

@@ -154,3 +154,21 @@ async fn the_next_sign_in_requests_the_scopes_that_a_call_needed() {
     own.sign_in().await.unwrap();
     assert_eq!(scopes(), "list read");
 }
+
+/// The authorization server may not know a scope that the server has named.
+#[tokio::test]
+async fn a_failed_sign_in_keeps_the_tokens_and_does_not_request_the_scopes_again() {
+    let (net, store) = (Net::new(), MemoryTokenStore::new());
+    let client = || net.client().store(store.clone());
+    let scopes = || net.visits().last().unwrap()["scope"].clone();
+    net.challenge("Bearer scope=\"read\"");
+    client().build().unwrap().sign_in().await.unwrap();
+    call_without_a_scope(client(), "bogus").await;
+    let refusing = CustomUserAgent::new(BACK, |_| async { Err(Error::user_agent("denied")) });
+    let failing = client().user_agent(refusing).build().unwrap();
+    failing.sign_in().await.unwrap_err();
+    let auth = client().build().unwrap();
+    assert!(auth.is_signed_in().await.unwrap());
+    auth.sign_in().await.unwrap();
+    assert_eq!(scopes(), "read");
+}
