@@ -71,8 +71,8 @@ pub(crate) enum Relation {
     Other,
 }
 
-/// Returns the relation of a resource identifier to a server. Ignores a slash at the end, and ignores a query that is missing in
-/// the identifier.
+/// Returns the relation of a resource identifier to a server. Ignores a slash at the end. If the identifier has no query, also
+/// ignores the query of the server's URL.
 #[cfg(feature = "client")]
 pub(crate) fn relation(resource: &str, server: &Url) -> Relation {
     let Ok(resource) = Url::parse(resource) else {

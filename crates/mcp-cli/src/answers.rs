@@ -17,8 +17,8 @@ use crate::arguments::{text_of_file, typed};
 use crate::failure::{Code, Failure};
 use crate::output::{one_line, say, say_text, say_whole};
 
-/// The failure of the first cancelled elicitation of this process. An elicitation is cancelled if it has no answer, or if its
-/// answer does not match the form.
+/// The failure of the first cancelled elicitation since the last call of [`take_cancelled`]. An elicitation is cancelled if it
+/// has no answer, or if its answer does not match the form.
 static CANCELLED: Mutex<Option<Failure>> = Mutex::new(None);
 
 /// Returns and clears the failure of the first elicitation that was cancelled since the last call. If there is a failure, the
@@ -261,7 +261,7 @@ fn ask(form: &ElicitForm) -> ElicitResult {
     form.accept(Value::Object(content))
 }
 
-/// If the field is a boolean, returns `true` or `false` for the usual words of a user, such as `yes`.
+/// Converts words such as `yes` to `true` or `false` if the field is a boolean. Returns all other texts unchanged.
 fn as_boolean<'a>(text: &'a str, field: &Value) -> &'a str {
     if field["type"] != "boolean" {
         return text;

@@ -120,7 +120,8 @@ pub(crate) fn child(program: &Program, options: &Options) -> Result<ChildProcess
     Ok(child)
 }
 
-/// Returns a transport that first runs the configured command for headers; `None` if no such command is configured.
+/// Returns a transport that first runs the configured command, which writes HTTP headers. Returns `None` if no command is
+/// configured.
 pub(crate) fn helped(
     server: HttpServer,
     options: Options,

@@ -7,7 +7,7 @@ use mcp_host::ConfigInput;
 use crate::failure::Failure;
 use crate::output::{one_line, say};
 
-/// The beginning of the names of environment variables that contain values of inputs.
+/// The prefix of the environment variables that contain values of inputs.
 const PREFIX: &str = "MCP_INPUT_";
 /// Maximum number of times that the user is asked for one of the possible values.
 const MAX_ATTEMPTS: usize = 3;
@@ -73,8 +73,8 @@ fn ask(input: &ConfigInput) -> io::Result<String> {
     line.unwrap_or_else(|| Err(io::ErrorKind::UnexpectedEof.into()))
 }
 
-/// Returns the beginning of a text from a file on one line, so that no part of the text can look like the prompt of another
-/// program.
+/// Returns the beginning of a text from a file, on one line. With more lines, a part of the text could look like the prompt of
+/// another program.
 fn short(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let text = words.join(" ");

@@ -191,7 +191,7 @@ pub(crate) async fn login(
     Ok(Code::Success)
 }
 
-/// A user agent that also accepts a pasted callback. The user needs it if the browser is on another machine.
+/// A user agent that also accepts a pasted callback. The user pastes the callback if the browser is on another machine.
 struct PasteUserAgent(Loopback);
 
 impl UserAgent for PasteUserAgent {

@@ -1,9 +1,11 @@
 //! `mcp`, the command line for servers of the Model Context Protocol.
 //!
 //! - `mcp inspect`, `list`, `call`, `read`, `get`, `complete`, `watch` and `repl` use a server.
-//! - `mcp doctor` finds out why a server does not work, and `mcp lock` detects changes in the tools, prompts and resources of a server.
+//! - `mcp doctor` finds out why a server does not work, and `mcp lock` detects changes in the tools, prompts and resources of a
+//!   server.
 //! - `mcp login` signs in to a server with the browser, and `mcp logout` signs out.
-//! - `mcp bridge` makes a server available on another transport and in all revisions, and `mcp serve` combines several servers behind one endpoint.
+//! - `mcp bridge` makes a server available on another transport and in all revisions, and `mcp serve` combines several servers
+//!   behind one endpoint.
 //!
 //! ```console
 //! $ mcp call add a=2 b=3 -- ./calc

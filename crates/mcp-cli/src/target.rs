@@ -192,7 +192,8 @@ fn is_url(word: &str) -> bool {
     lower.starts_with("http://") || lower.starts_with("https://")
 }
 
-/// Finds a server in the file of the option `--config` or, without this option, in the files of this folder and of known hosts.
+/// Finds a server in the file of the option `--config`. Without this option, searches the files in this folder and the files of
+/// known hosts.
 fn configured(name: &str, words: Option<&[String]>, options: &Options) -> Result<Target, Failure> {
     let config = configuration(options)?;
     let server_words = format!("server {name:?}");
@@ -233,7 +234,7 @@ fn configured(name: &str, words: Option<&[String]>, options: &Options) -> Result
     Ok(Target { name, server })
 }
 
-/// Reads the file of the option `--config` or, without this option, the files of this folder and of known hosts.
+/// Reads the file of the option `--config`. Without this option, reads the files in this folder and the files of known hosts.
 fn configuration(options: &Options) -> Result<Config, Failure> {
     match &options.config {
         Some(file) => Config::read(file, ConfigFormat::of_path(file))

@@ -304,7 +304,7 @@ fn servers_in_files_of_other_hosts_are_found_by_name() {
         (&["list", "notes"], 0, "add"),
         (&["list", "off"], 0, "is disabled in its file"),
         (&["list", "off"], 0, "\"colour\" is not used"),
-        (&["list", "off"], 0, "60 is less than a second"),
+        (&["list", "off"], 0, "60 is read as seconds"),
         (&["list", "asks"], 1, "MCP_INPUT_KEY"),
         (&["list", "file"], 1, "missing.env"),
         (

@@ -74,8 +74,8 @@ impl<R: Request + 'static> IntoFuture for Call<R> {
 }
 
 impl<R: Request + 'static> Call<R> {
-    /// Sends the request and decodes the result. If there is a `room`, first subtracts the estimated memory of the result from
-    /// it; fails if the room is too small.
+    /// Sends the request and decodes the result. If `room` is set, it is the memory that is left for a list, in bytes. The method
+    /// first subtracts the estimated memory of the result from `room`, and fails if `room` is too small.
     pub(crate) async fn fetch(self, room: Option<&mut usize>) -> Result<R::Result, Error> {
         let params = self.params?;
         let shared = &self.shared;

@@ -188,8 +188,9 @@ impl Client {
         ToolCall::new(&self.0, name.into(), arguments.into())
     }
 
-    /// Sends one request of a tool call and returns its result or its input requests, for hosts that collect input themselves. If
-    /// the result creates a task, the method returns it as a result of unknown type with all its members.
+    /// Sends one request of a tool call, for hosts that collect input themselves. Returns the result of the tool or the input
+    /// requests of the server. If the server creates a task, returns the unchanged JSON of the response as a result of unknown
+    /// type.
     pub fn call_tool_once(
         &self,
         name: impl Into<String>,

@@ -60,7 +60,7 @@ pub enum Error {
     /// The server supports no revision of this client.
     #[non_exhaustive]
     Revision {
-        /// The offered revision.
+        /// The revision that the client offered.
         offered: &'static str,
         /// The revision in the server's response.
         answered: String,

@@ -18,7 +18,7 @@ use crate::shared::Shared;
 use crate::sync::race;
 use crate::task_status::state::nested_task;
 
-/// Sends `request` and waits for its result, for at most its timeouts.
+/// Sends `request` and waits for its result, until a timeout of the request expires.
 pub(crate) async fn run(shared: &Shared, request: &mut Request) -> Result<Outcome, Error> {
     // The revision first: it is the better reason.
     shared.has(&request.method)?;

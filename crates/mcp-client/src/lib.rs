@@ -13,14 +13,13 @@
 //! # }
 //! ```
 //!
-//! A call is sent when it is awaited. Dropping it cancels it at the server. Every call has an idle
-//! timeout, which progress extends, and a total timeout ([`Timeouts`]). When the connection ends,
-//! every pending call fails at once with the reason.
+//! A call is sent when it is awaited. Dropping the call cancels it at the server. Every call has an idle timeout, which progress
+//! extends, and a total timeout ([`Timeouts`]). When the connection ends, every pending call fails at once with the reason.
 //!
 //! The client negotiates the revision when it connects ([`Negotiation`]). All calls are the same on
 //! every revision.
 //!
-//! A handler of the [`ClientBuilder`] declares a capability (forms, URLs, sampling, roots).
+//! A handler that is added to the [`ClientBuilder`] makes the client declare a capability (forms, URLs, sampling, roots).
 //! Requests without a handler are rejected.
 //!
 //! # Features

@@ -176,7 +176,7 @@ async fn unsubscribe_left(shared: Weak<Shared>, table: Arc<Subscriptions>) {
 }
 
 /// Returns whether the error means that a request was not sent, because too many requests are in flight or the server could not
-/// be reached. [`Error::Invalid`] has the first meaning here, because the params are always valid.
+/// be reached. Here, [`Error::Invalid`] means that too many requests are in flight, because the params are always valid.
 fn is_unsent(error: &Error) -> bool {
     match error {
         Error::Transport(error) => error.is_temporary(),

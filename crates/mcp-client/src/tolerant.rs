@@ -81,8 +81,8 @@ fn repair(
     tolerated.then_some(result)
 }
 
-/// Removes optional members that cannot be decoded. Then removes the elements of the list that still cannot be decoded. Returns
-/// `false` if the client does not tolerate this deviation.
+/// Repairs the elements of a list: removes the optional members that cannot be decoded, then the elements that still cannot be
+/// decoded. Returns `false` if the client does not tolerate this deviation.
 fn elements<T: DeserializeOwned>(list: &mut Value, tolerance: &Tolerance) -> bool {
     let Some(list) = list.as_array_mut() else {
         return false;

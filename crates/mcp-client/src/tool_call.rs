@@ -33,7 +33,7 @@ use crate::tolerant;
 /// waiting.
 ///
 /// # Cancel safety
-/// Dropping the future cancels the call at the server. If the call has become a task, it cancels the task.
+/// Dropping the future cancels the call at the server. If the call has become a task, the task is cancelled.
 #[must_use = "a call is sent when it is awaited"]
 pub struct ToolCall {
     shared: Arc<Shared>,
@@ -222,7 +222,7 @@ impl ToolRoundTrip {
         }
     }
 
-    /// Sets the responses to the input requests of the previous result, by their keys.
+    /// Sets the responses to the input requests of the previous result, by the keys of the input requests.
     pub fn input_responses(mut self, responses: InputResponses) -> Self {
         self.input.responses = Some(responses);
         self

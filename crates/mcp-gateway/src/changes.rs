@@ -16,7 +16,7 @@ use mcp_protocol::LogLimit;
 const MAX_SUBSCRIPTIONS: usize = 1_024;
 /// Maximum number of open subscriptions of one client.
 const MAX_SUBSCRIPTIONS_PER_CLIENT: usize = 128;
-/// Number of sessions in the table from which the gateway removes ended sessions.
+/// Minimum number of sessions in the table at which the gateway searches the table for ended sessions and removes them.
 const MIN_SWEEP: usize = 64;
 
 /// Decides whether a client may be notified of a change. The arguments are the name of the server's mount, the URI to which the
@@ -78,7 +78,7 @@ pub(crate) fn notification(list: ChangedList) -> Option<&'static str> {
 }
 
 impl Changes {
-    /// Sets the filter that decides about which changes a client may be notified. Only the first call has an effect.
+    /// Sets the filter that decides whether a client may be notified of a change. Only the first call has an effect.
     pub(crate) fn set_update_filter(&self, filter: UpdateFilter) {
         let _ = self.update_filter.set(filter);
     }

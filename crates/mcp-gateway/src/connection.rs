@@ -100,8 +100,9 @@ impl Drop for InUse {
 }
 
 impl UpstreamConnection {
-    /// Connects as `client`, or as the gateway itself. `on_change` is called with changed lists. If the returned future is dropped,
-    /// the connection is still opened and then closed, so that its process counts until it has ended.
+    /// Connects as `client`, or as the gateway itself. `on_change` is called with changed lists. If the returned future is
+    /// dropped, the connection is still opened and then closed. The limits on connections therefore count its process until the
+    /// process has ended.
     pub(crate) async fn open(
         upstream: &Upstream,
         transport: Box<dyn Transport>,
@@ -184,8 +185,8 @@ impl UpstreamConnection {
         is_unused
     }
 
-    /// Returns whether the session of the connection waits for updates, and the time since which no request has used the
-    /// connection; `None` if a request uses it.
+    /// Returns `None` if a request uses the connection. Otherwise, returns whether the session of the connection waits for
+    /// updates, and the time of the last use.
     pub(crate) fn unused_since(&self) -> Option<(bool, Instant)> {
         let usage = lock(&self.usage);
         let is_unused = usage.running == 0 && !self.routes.has_calls();
@@ -232,7 +233,7 @@ impl UpstreamConnection {
         self.client.revision().is_stateless()
     }
 
-    /// Returns whether params are echoed in headers.
+    /// Returns whether requests on this connection echo params in HTTP headers.
     pub(crate) fn has_headers(&self) -> bool {
         self.is_stateless() && self.client.connection().has_headers()
     }
@@ -311,8 +312,8 @@ impl fmt::Debug for UpstreamConnection {
     }
 }
 
-/// Converts the reason why a call has no response to an error, for a gateway with several servers. An error of a transport can
-/// contain the URL of the server and paths of this machine. It is therefore only logged, for the operator.
+/// Creates the error for a call without a response, for a gateway with several servers. `error` is the reason, and it can contain
+/// the URL of the server and paths of this machine. The reason is therefore only logged, for the operator.
 pub(crate) fn hidden_response(server: &str, error: &CallError, log: &LogLimit) -> ErrorObject {
     let outcome = match error {
         CallError::Closed(_) => "has ended the connection, and the call may have run",
@@ -332,7 +333,7 @@ pub(crate) fn hidden_response(server: &str, error: &CallError, log: &LogLimit) -
     unavailable(server, text)
 }
 
-/// Converts the reason why a call has no response to an error.
+/// Creates the error for a call without a response. `error` is the reason.
 pub(crate) fn no_response(server: &str, error: &CallError) -> ErrorObject {
     let text = match error {
         CallError::Closed(reason) => format!(
@@ -354,7 +355,7 @@ pub(crate) fn unreachable(server: &str, error: &Error, log: &LogLimit) -> ErrorO
     unavailable(server, text)
 }
 
-/// Waits for the response of a call until a deadline.
+/// Waits for the response of a call, at most for the time `limit`.
 pub(crate) async fn within<T>(
     server: &str,
     limit: Duration,

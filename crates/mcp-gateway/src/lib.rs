@@ -2,7 +2,8 @@
 //!
 //! - [`Proxy`] makes one server available on another transport and in all revisions: a stdio program over HTTP, a
 //!   session-based server to clients of the stateless revision, or the reverse.
-//! - [`Gateway`] combines several servers into one, with a name prefix for each. [`GatewayConfig`] reads it from a file.
+//! - [`Gateway`] combines several servers into one, with a name prefix for each server. [`GatewayConfig`] reads the settings of a
+//!   gateway from a file.
 //!
 //! ```no_run
 //! use mcp_gateway::{Proxy, Upstream};
@@ -26,8 +27,9 @@
 //! | session-based | stateless | A result that requires input becomes requests to the client, and the gateway repeats the call with the responses. |
 //! | stateless | session-based | A request of the server parks the call: the client receives a result that requires input, and its next request continues the call. |
 //!
-//! Params and results are forwarded as JSON text: unknown members and the notation of numbers are preserved. Tasks are not passed on. The
-//! credentials of a client never reach the server: connections have those of the [`Connector`](mcp_host::Connector).
+//! Params and results are forwarded as JSON text: unknown members and the notation of numbers are preserved. Tasks are not passed
+//! on. The credentials of a client never reach the server: each connection uses the credentials of the
+//! [`Connector`](mcp_host::Connector).
 //!
 //! The guide `gateway.md` in the folder `docs/guide` of the repository explains more.
 

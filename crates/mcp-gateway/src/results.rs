@@ -16,7 +16,8 @@ use crate::text::{ObjectText, RawResult, may_have, member, without};
 /// The members that exist only in results of the stateless revision.
 const STATELESS_MEMBERS: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
 
-/// Converts a result for a client of the session-based revision to which the rules belong.
+/// Converts a result for a session-based client. `rules` are the rules of the client's revision. `is_newer` says whether the
+/// server uses a newer revision than the client.
 pub(crate) fn for_session(
     method: &str,
     result: &RawJson,

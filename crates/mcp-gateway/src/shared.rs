@@ -28,7 +28,7 @@ pub(crate) struct SharedConnection {
     last_error: Mutex<Option<String>>,
 }
 
-/// Maximum time that a request waits for the next attempt to connect. If the backoff is longer, the request fails at once.
+/// Maximum time that a request waits for the next attempt to connect. If the next attempt is later, the request fails at once.
 pub(crate) const MAX_RECONNECT_WAIT: Duration = Duration::from_secs(2);
 
 /// The failed attempts to connect.

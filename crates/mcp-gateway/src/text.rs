@@ -117,8 +117,8 @@ fn check_distinct(object: &str, at: &str) -> Result<(), ErrorObject> {
     Ok(())
 }
 
-/// Checks that no member of an object has a name that differs only in case from one of these names. A JSON parser that ignores
-/// case would confuse the two. Errors name the object as `at`.
+/// Checks that the name of a member does not differ only in case from one of the names in `known`. A JSON parser that ignores
+/// case would confuse these names. Errors name the object of the member as `at`.
 fn check_case(name: &str, known: &[&str], at: &str) -> Result<(), ErrorObject> {
     let mut like = known
         .iter()

@@ -26,14 +26,16 @@ const UPSTREAM: &str = "upstream";
 /// Member of an error's data that says that the request is forwarded to another process of the gateway.
 pub(crate) const FORWARDED_MEMBER: &str = "forwarded";
 
-/// Returns whether [`unavailable`] has created the error. [`of_peer`] makes sure that servers and clients cannot imitate it.
+/// Returns whether the error was created by [`unavailable`]. Servers and clients cannot forge such an error, because [`of_peer`]
+/// removes the member `upstream` from their errors.
 pub(crate) fn is_unavailable(error: &ErrorObject) -> bool {
     error.code == ErrorCode::INTERNAL_ERROR
         && (error.data.as_ref()).is_some_and(|data| data.get(UPSTREAM).is_some())
 }
 
-/// Removes the members that only the gateway may write from an error of a server, or of a client that responds to an input request.
-/// With these members, the peer could pretend that a server cannot be reached, or keep its call out of the audit log.
+/// Removes the members of an error that only the gateway may write. The error is from a server, or from a client that responds to
+/// an input request. With these members, the peer could pretend that a server cannot be reached, or keep its call out of the
+/// audit log.
 pub(crate) fn of_peer(mut error: ErrorObject) -> ErrorObject {
     if let Some(Value::Object(data)) = &mut error.data {
         data.shift_remove(UPSTREAM);

@@ -31,8 +31,8 @@ pub enum ActionKind {
     /// A resource that the host reads or watches. The action is allowed if no rule denies it, because a person or the application
     /// has chosen the resource.
     Resource,
-    /// A skill whose instructions or files the host reads. Skills of [trusted](crate::HostBuilder::trust) servers are allowed if no rule denies
-    /// them.
+    /// A skill whose instructions or files the host reads. Skills of [trusted](crate::HostBuilder::trust) servers are allowed if
+    /// no rule denies them.
     Skill,
 }
 

@@ -77,7 +77,7 @@ pub enum HostError {
         /// The reason why the content cannot be used.
         source: Box<mcp_skills::Error>,
     },
-    /// A context would have more items or bytes than it can ([`HostContext`](crate::HostContext)). Remove others first.
+    /// The item would exceed the limits of a context ([`HostContext`](crate::HostContext)). Remove other items first.
     #[non_exhaustive]
     ContextFull {
         /// The name of the item.

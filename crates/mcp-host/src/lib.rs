@@ -30,11 +30,11 @@
 //!
 //! - [`Config`] reads `mcp.json` and the files of VS Code, Claude, Codex, Cursor and Gemini. An error
 //!   in one server leaves the others usable.
-//! - [`SupervisedClient`] keeps one server connected: parallel start, restarts with backoff, a
-//!   tool list from a cache, and the last stderr lines. It also serves programs with one server.
-//! - [`Host`] combines many of them, and gives each tool a unique name that model APIs accept.
+//! - [`SupervisedClient`] keeps one server connected: parallel start, restarts with backoff, a tool list from a cache, and the
+//!   last stderr lines. Programs with only one server can use it without a [`Host`].
+//! - [`Host`] combines many supervised clients, and gives each tool a unique name that model APIs accept.
 //! - [`HostContext`] has the resources, prompts and skills that a person attaches to a conversation.
-//! - [`ModelApi`] has the tools, calls, results and attachments in the formats of model APIs.
+//! - [`ModelApi`] converts tools, calls, results and attachments to and from the formats of model APIs.
 //!
 //! Child processes end with the host, even if the host is killed. On Unix, the other processes in their
 //! process groups end too. A process that leaves its group with `setsid` continues to run.
@@ -44,8 +44,8 @@
 //! host denies every action that no rule or stored approval allows. With none of them, the host allows everything.
 //!
 //! [`HostBuilder::model`], [`elicitation`](HostBuilder::elicitation), [`roots`](HostBuilder::roots) and
-//! [`logs`](HostBuilder::logs) answer the requests of servers, within [`ServerLimits`]. Other handlers are those of the
-//! [`ClientBuilder`](mcp_client::ClientBuilder).
+//! [`logs`](HostBuilder::logs) set how the host handles requests and log messages of servers, within [`ServerLimits`]. The
+//! [`ClientBuilder`](mcp_client::ClientBuilder) has the handlers for everything else.
 //!
 //! The guide `host.md` in the folder `docs/guide` of the repository explains more.
 //!

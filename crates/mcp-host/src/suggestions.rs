@@ -17,8 +17,8 @@ const FURTHER_ARGUMENTS: [&str; 9] = [
     "patternProperties",
 ];
 
-/// Returns the names of the arguments in the input schema of a tool. Returns `None` if the schema has no `properties`, or explicitly allows further
-/// arguments. A schema without `additionalProperties` is treated as if it forbade them.
+/// Returns the names of the arguments in the input schema of a tool. Returns `None` if the schema has no `properties`, or
+/// explicitly allows further arguments. A schema without `additionalProperties` is treated as if it forbade further arguments.
 pub fn argument_names(schema: &Value) -> Option<Vec<&str>> {
     let known = schema.get("properties")?.as_object()?;
     let has_further = match schema.get("additionalProperties") {

@@ -1,7 +1,7 @@
 //! Replaces names of types in errors about a file with plain words.
 //!
-//! An error of a decoder names the types of the program, such as `nonzero u32`, and quotes the value, which can be a secret. The author of a file
-//! does not know these types, and an error must not show a secret.
+//! An error of a decoder names the types of the program, such as `nonzero u32`, and quotes the value, which can be a secret. The
+//! author of a file does not know these types, and an error must not show a secret.
 
 /// The types that a decoder expects, without an article, and the plain words for each type. For integers, see [`integers`].
 const EXPECTED: [(&str, &str); 11] = [
@@ -32,7 +32,8 @@ const FOUND: [(&str, &str); 10] = [
     ("sequence", "a list"),
 ];
 
-/// Replaces the names of types in an error of a decoder: `expected struct TlsSection` by `expected an object`. A value of the wrong type is not quoted.
+/// Replaces the names of types in an error of a decoder: `expected struct TlsSection` by `expected an object`. A value of the
+/// wrong type is not quoted.
 pub fn without_type_names(error: &str) -> String {
     // A structure that is written as a list.
     if let Some((start, rest)) = error.split_once("invalid length ")

@@ -67,7 +67,7 @@ impl Default for Limits {
 
 /// Memory of a value in an array, in bytes. It includes that an array reserves up to twice the memory that its values need.
 const ELEMENT: usize = 144;
-/// Memory of the allocation of a short string in addition to its text, in bytes.
+/// Memory that a short string needs in addition to its text, in bytes: the overhead of its allocation.
 const STRING: usize = 32;
 /// Memory of each member of an object after the first member, without its name, in bytes. It includes that an object has a hash
 /// table, and reserves up to twice the memory that its members need.

@@ -18,7 +18,7 @@ use crate::sync::lock;
 pub struct Budget(Arc<State>);
 
 struct State {
-    /// What the memory is used for, for error messages.
+    /// The purpose of the memory, for error messages.
     name: &'static str,
     limit: usize,
     usage: Mutex<Usage>,
@@ -32,7 +32,7 @@ struct Usage {
 }
 
 impl Budget {
-    /// Creates a budget of `limit` bytes. `name` says what the memory is used for, in error messages.
+    /// Creates a budget of `limit` bytes. `name` is the purpose of the memory, for error messages.
     pub fn new(name: &'static str, limit: usize) -> Self {
         Self(Arc::new(State {
             name,
@@ -44,7 +44,7 @@ impl Budget {
     /// Takes bytes from the budget until the permit is dropped.
     ///
     /// # Errors
-    /// The budget has fewer bytes left, or the owner would use more than half of the limit.
+    /// The budget has fewer than `bytes` bytes left, or the owner would use more than half of the limit.
     pub fn acquire(&self, owner: &Owner, bytes: usize) -> Result<BudgetPermit, OverBudget> {
         let mut permit = BudgetPermit {
             budget: self.clone(),
@@ -123,7 +123,8 @@ impl Drop for BudgetPermit {
     }
 }
 
-/// The error of [`Budget::acquire`]: the budget has fewer bytes left than requested.
+/// The error of [`Budget::acquire`]: the budget has fewer bytes left than requested, or the owner would use more than half of the
+/// limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OverBudget {

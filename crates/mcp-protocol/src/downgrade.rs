@@ -304,7 +304,8 @@ pub(crate) fn sampling_content(
     }
 }
 
-/// Replaces an array with one block by this block. Fails for a longer array, which does not exist before 2025-11-25.
+/// Replaces an array that contains one block by the block itself. Fails for a longer array, which does not exist before
+/// 2025-11-25.
 fn single(
     content: &mut OneOrMany<SamplingMessageContentBlock>,
     rules: &'static Rules,

@@ -37,7 +37,8 @@ pub struct TokenBucket {
 pub struct TooFewTokens {
     /// The time until the bucket has enough tokens.
     pub wait: Duration,
-    /// Whether the previous request received its tokens. The caller can use this to report only the first refusal of a series.
+    /// Whether the previous call of [`take`](TokenBucket::take) received its tokens. The caller can use this to report only the
+    /// first refusal of a series.
     pub is_first: bool,
 }
 

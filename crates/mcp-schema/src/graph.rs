@@ -45,7 +45,8 @@ pub(super) struct Node {
     pub(super) named: BTreeMap<Part, Id>,
     /// The schema for all parts that the schema does not name.
     pub(super) others: Kinds<Option<Id>>,
-    /// The schemas that apply to any part, for example to the properties whose name matches a pattern.
+    /// The schemas that can apply to every part, whether or not the schema names the part. An example is a schema in
+    /// `patternProperties`.
     pub(super) any: Kinds<Vec<Id>>,
 }
 

@@ -170,14 +170,16 @@ impl HandlerError {
         Ok(CallToolResult::new(content).with_is_error(true))
     }
 
-    /// Logs the error of a handler, and converts it to a JSON-RPC error. Errors of tools have another conversion.
+    /// Logs the error of a handler, and converts it to a JSON-RPC error. For an error of a tool handler, use
+    /// [`into_tool_result`](Self::into_tool_result).
     #[cold]
     pub(crate) fn into_logged_error(self) -> ErrorObject {
         self.log(self.is_internal(false));
         self.into_error()
     }
 
-    /// Converts the error of a handler to a JSON-RPC error. Errors of tools have another conversion.
+    /// Converts the error of a handler to a JSON-RPC error. For an error of a tool handler, use
+    /// [`into_tool_result`](Self::into_tool_result).
     pub(crate) fn into_error(self) -> ErrorObject {
         match *self.kind {
             ErrorKind::Arguments(problem) => {
@@ -204,8 +206,8 @@ impl fmt::Display for HandlerError {
 }
 
 impl<E: Error + 'static> From<E> for HandlerError {
-    /// The model reads the text of the error, without its sources. An [`ErrorObject`] stays a JSON-RPC error. The error about an
-    /// input request for which the client lacks a capability stays a JSON-RPC error, too.
+    /// The model reads the text of the error, without its sources. An [`ErrorObject`] stays a JSON-RPC error. If the client lacks
+    /// the capability for an input request, the error of this input request also stays a JSON-RPC error.
     fn from(error: E) -> Self {
         Self::of(&error)
     }
@@ -218,8 +220,8 @@ fn cannot_request_input() -> ErrorObject {
 /// The error type `E` of a handler that returns `Result<T, E>`. It is [`HandlerError`], or a type that converts to a boxed error,
 /// such as any [`std::error::Error`], text, `anyhow::Error` or `eyre::Report`. `M` is always inferred.
 ///
-/// To choose a JSON-RPC error code for a custom error type, implement `IntoHandlerError<Self>` for
-/// it. This type must not implement `std::error::Error`.
+/// To choose a JSON-RPC error code for a custom error type, implement `IntoHandlerError<Self>` for the custom type. The custom
+/// type must not implement `std::error::Error`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a handler",
     note = "use `HandlerError`, text, or an error that converts to `Box<dyn Error + Send + Sync>`, such as `anyhow::Error`; or implement `IntoHandlerError<Self>` for it"

@@ -10,8 +10,8 @@ use cap_std::fs::{Dir, OpenOptions};
 /// A folder whose files are read by paths from untrusted sources, such as the variable of a resource template. Clones share
 /// the open folder.
 ///
-/// A path cannot lead out of the folder through `..`, as an absolute path or through a symbolic link, even if another process
-/// replaces links at the same time. Links within the folder are followed.
+/// A path cannot lead out of the folder through `..`, as an absolute path or through a symbolic link. This also holds if another
+/// process replaces links at the same time. A symbolic link is followed if its target is within the folder.
 ///
 /// ```no_run
 /// use mcp_server::{Folder, HandlerError, Server, State, resource};

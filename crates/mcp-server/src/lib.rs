@@ -24,11 +24,10 @@
 //! # let _ = server;
 //! ```
 //!
-//! A handler is any function or closure, sync or async, whose parameters are *extractors*
-//! ([`Args`], [`State`], [`Ctx`], your own [`FromCall`] types) and whose return type fits: text,
-//! numbers, [`Json`], content, `CallToolResult`, or a `Result` of these. The attributes
-//! `#[tool]`, `#[prompt]` and `#[resource]` do the same for functions with plain parameters, and
-//! `#[tools]`, `#[prompts]` and `#[resources]` for methods.
+//! A handler is any function or closure, sync or async. Its parameters are *extractors* ([`Args`], [`State`], [`Ctx`], your own
+//! [`FromCall`] types). Its return type is text, numbers, [`Json`], content, `CallToolResult`, or a `Result` of these. The
+//! attributes `#[tool]`, `#[prompt]` and `#[resource]` turn functions with plain parameters into handlers. `#[tools]`,
+//! `#[prompts]` and `#[resources]` do so for methods.
 //!
 //! The crate contains no transport: pass the [`ServerBuilder`] or the [`Server`] to
 //! `mcp_transport_stdio::serve`, `mcp_transport_http::serve`, or another transport.

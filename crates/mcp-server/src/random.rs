@@ -17,7 +17,7 @@ pub(crate) fn mac(parts: &[&[u8]]) -> String {
     format!("{:032x}", sign(&message(parts)))
 }
 
-/// Like [`mac`], under a key of the state keys.
+/// Like [`mac`], but the secret is derived from `key`, which is one of the `StateKeys`.
 #[cfg(feature = "state-keys")]
 pub(crate) fn mac_under(key: &[u8; 32], parts: &[&[u8]]) -> String {
     use ring::hmac;
@@ -39,8 +39,8 @@ fn message(parts: &[&[u8]]) -> Vec<u8> {
     message
 }
 
-/// Compares two texts in a time that does not depend on where they differ, so that a client cannot
-/// guess an authentication code digit by digit.
+/// Compares two texts. The time does not depend on the first difference, so a client cannot guess an authentication code digit by
+/// digit.
 pub(crate) fn is_equal(a: &str, b: &str) -> bool {
     let differences = a
         .bytes()
@@ -49,7 +49,7 @@ pub(crate) fn is_equal(a: &str, b: &str) -> bool {
     a.len() == b.len() && differences == 0
 }
 
-/// HMAC-SHA-256, cut to 128 bits (RFC 2104, section 5).
+/// Returns the HMAC-SHA-256 of the message, cut to 128 bits (RFC 2104, section 5).
 #[cfg(feature = "state-keys")]
 fn sign(message: &[u8]) -> u128 {
     use ring::{hmac, rand};
@@ -79,8 +79,8 @@ fn sign_under(key: &ring::hmac::Key, message: &[u8]) -> u128 {
     cut.map_or(0, |bytes| u128::from_be_bytes(*bytes))
 }
 
-/// Two SipHash values under keys of the standard library. SipHash as the standard library uses it
-/// is not documented as an authentication code; build with feature `state-keys` for HMAC.
+/// Returns two SipHash values of the message, under keys of the standard library. The standard library does not document its
+/// SipHash as an authentication code. Build with feature `state-keys` for HMAC.
 #[cfg(not(feature = "state-keys"))]
 fn sign(message: &[u8]) -> u128 {
     siphash(message)

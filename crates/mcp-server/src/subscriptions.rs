@@ -188,7 +188,7 @@ impl Filter {
 }
 
 impl Subscriptions {
-    /// Returns the budget for the URIs of subscriptions, including subscriptions in sessions.
+    /// Returns the memory budget for the URIs of subscriptions, including subscriptions in sessions.
     pub(crate) fn budget(&self) -> &Budget {
         &self.budget
     }

@@ -21,9 +21,9 @@ use crate::thread::StoreThread;
 /// event cannot be stored, the failure is logged, and the client still receives the event. A later replay that would include this
 /// event returns [`Replay::Gone`].
 ///
-/// If a session would exceed its limit, or the file would exceed the limit of all events, the session that appends an event loses
-/// its own oldest events. Other sessions lose no events. After a restart, the limit of a session counts only its new events. Its
-/// earlier events are kept until they expire.
+/// If a new event would exceed the limit of its session or of the whole file, the session loses its own oldest events. Other
+/// sessions lose no events. After a restart, the limit of a session counts only its new events. Its earlier events are kept until
+/// they expire.
 ///
 /// The limits are part of [`RedbOptions`](crate::RedbOptions).
 #[derive(Clone)]

@@ -101,8 +101,9 @@ impl StoreFile {
         Ok(database)
     }
 
-    /// Returns an error if the file has tables of another program. Opening a file for writing would change it, so the file is
-    /// only read. If the last program did not close the file, it must be repaired first; it is then checked after the repair.
+    /// Returns an error if the file has tables of another program. Opens the file for reading only, because opening it for
+    /// writing would change it. A file that was not closed must be repaired before it can be read. Such a file is checked after
+    /// the repair.
     fn check_unchanged(&self, builder: &Builder) -> Result<(), OpenError> {
         let Ok(database) = builder.open_read_only(&self.path) else {
             return Ok(());
@@ -160,7 +161,7 @@ impl StoreFile {
         })
     }
 
-    /// Returns the key in the file that encrypts the state of calls. If the file has no key, stores a random key.
+    /// Returns the key for encrypting the state of calls. The key is in the file. If the file has no key, stores a random key.
     #[cfg(feature = "server")]
     pub(crate) fn state_key(&mut self) -> Result<[u8; 32], OpenError> {
         let mut fresh = [0; 32];

@@ -1,7 +1,7 @@
 //! Keeps the state of a Model Context Protocol server in one file, so that it survives restarts, crashes and power failures.
 //!
 //! A [`RedbStore`] is a file of the embedded database `redb`, without a server to install or run. Every completed operation is on
-//! the disk. With the features `server` and `http`, two calls keep everything there:
+//! the disk. With the features `server` and `http`, two calls of `persist` keep the whole state in the file:
 //!
 //! ```no_run
 //! # #[cfg(all(feature = "server", feature = "http"))]

@@ -2,8 +2,8 @@
 
 use crate::RedbStore;
 
-/// Settings whose state can be kept in a [`RedbStore`]: `ServerBuilder` of `mcp-server` (feature `server`) and `ServerOptions` of
-/// `mcp-transport-http` (feature `http`).
+/// Settings with which a server or an endpoint can keep its state in a [`RedbStore`]: `ServerBuilder` of `mcp-server` (feature
+/// `server`) and `ServerOptions` of `mcp-transport-http` (feature `http`).
 pub trait Persist: sealed::Sealed + Sized {
     /// Keeps the state in this file. For a `ServerBuilder`, the file contains the tasks and the state keys. For `ServerOptions`,
     /// it contains the sessions and the events.

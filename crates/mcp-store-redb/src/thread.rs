@@ -91,7 +91,7 @@ impl StoreThread {
     }
 }
 
-/// Returns the message for the operator that the thread of this file has ended.
+/// Returns a message for the operator, which says that the thread of this file has ended.
 pub(crate) fn ended(path: &Path) -> String {
     let path = path.display();
     format!("{path}: the thread of the store has ended unexpectedly; restart the process")
@@ -215,7 +215,7 @@ mod http {
         super::answer(replies, done);
     }
 
-    /// Runs the queued operations on events in one transaction. Notifies the caller of each append whether the event is stored.
+    /// Runs the queued operations on events in one transaction. Tells the caller of each append whether the event is stored.
     pub(super) fn change_events(file: &mut StoreFile, queue: &EventQueue) {
         let (jobs, bytes) = queue.take();
         if jobs.is_empty() {

@@ -107,8 +107,8 @@ async fn publish(mut connection: Connection, key: Arc<str>, mut changes: mpsc::R
     }
 }
 
-/// Writes a change as text. A change for one user is `for`, the length of the user's key in bytes, the key, and the text of the
-/// change.
+/// Writes a change as text. The text of a change for one user begins with `for`, the length of the user's key in bytes, and the
+/// key. The text of the change itself follows.
 fn text_of(change: &Change) -> Option<String> {
     Some(match change {
         Change::Tools => "tools".to_owned(),

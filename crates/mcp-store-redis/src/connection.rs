@@ -70,7 +70,7 @@ pub(crate) async fn connect(
 
 #[cfg(feature = "changes")]
 impl Connector {
-    /// Opens a connection for commands that block. `response_timeout` is the timeout of its responses.
+    /// Opens a connection for commands that block. `timeout` is the timeout of its responses.
     pub(crate) async fn open(&self, timeout: std::time::Duration) -> RedisResult<Connection> {
         match self {
             Self::Reopened(connection) => {

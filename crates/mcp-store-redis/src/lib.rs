@@ -17,10 +17,10 @@
 //! # }
 //! ```
 //!
-//! A session is served by the process that opened it, and the others forward its requests there
-//! ([`with_forwarding`](mcp_transport_http::ServerOptions::with_forwarding)). If that process has ended, the next one that
-//! receives a request continues the session: with its log level and subscriptions, and with the events that its streams have
-//! sent. The calls that ran at the ended process fail with an error that says that their handlers may have run.
+//! The process that opened a session serves the session. The other processes forward the requests of the session to that process
+//! ([`with_forwarding`](mcp_transport_http::ServerOptions::with_forwarding)). If that process has ended, the next process that
+//! receives a request continues the session. The session keeps its log level, its subscriptions, and the events that its streams
+//! have sent. The calls that ran at the ended process fail. The error says that the handler may have run.
 //!
 //! [`RedisTaskStore`] keeps tasks, and `RedisChangeBus` (feature `changes`) notifies all processes of changed lists and resources.
 //! `RedisReplayCache` (feature `dpop`) stores the DPoP proofs that any process has accepted.

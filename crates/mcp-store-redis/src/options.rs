@@ -69,8 +69,8 @@ impl RedisOptions {
         self
     }
 
-    /// Connects to a Redis Cluster. The URL of Redis is the URL of any node. `nodes` has the URLs of other nodes, which are used
-    /// if the first node cannot be reached. All nodes have the same user and password.
+    /// Connects to a Redis Cluster. The URL of Redis is the URL of any node. `urls` contains the URLs of other nodes, which are
+    /// used if the first node cannot be reached. All nodes have the same user and password.
     #[cfg(feature = "cluster")]
     #[must_use]
     pub fn with_cluster<U: Into<String>>(mut self, urls: impl IntoIterator<Item = U>) -> Self {

@@ -56,8 +56,7 @@ impl ReopenedConnection {
         Ok(connection)
     }
 
-    /// Returns the connection and its generation. If another caller is connecting, waits and returns the result of the same
-    /// attempt.
+    /// Returns the connection and its generation. If another caller is connecting, waits for that attempt and returns its result.
     async fn current(&self) -> RedisResult<(MultiplexedConnection, u64)> {
         let began = Instant::now();
         let mut state = self.0.state.lock().await;

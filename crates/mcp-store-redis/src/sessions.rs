@@ -95,7 +95,8 @@ impl RedisSessionStore {
         }))
     }
 
-    /// Runs a script that changes a session, if `lease` is its current lease. `add` adds further arguments for the script.
+    /// Runs a script that changes the session of `lease`. `add` adds further arguments for the script. Returns an error if
+    /// `lease` is not the current lease of the session.
     async fn with_lease(
         &self,
         script: &Script,

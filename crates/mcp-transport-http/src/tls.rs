@@ -21,7 +21,7 @@ const MAX_NAMES: usize = 8;
 const SECONDS_PER_DAY: u64 = 24 * 3_600;
 
 /// TLS settings of a client: the certificates that it trusts in addition to the certificates of the operating system, and the
-/// certificate that it presents to servers. All clones share the certificates that were read.
+/// certificate that it presents to servers. All clones share the certificates that were read from the operating system.
 ///
 /// The environment variables `SSL_CERT_FILE` (a file in PEM format) and `SSL_CERT_DIR` (folders with such files, as `openssl rehash`
 /// names them) also add trusted certificates. They do not replace the certificates of the operating system.
@@ -71,9 +71,9 @@ impl ClientTls {
         Ok(self)
     }
 
-    /// Sets the certificate that the client presents to servers and proxies that request one. `chain` is the content of a file with
-    /// the certificate of the client, followed by the certificates of intermediate CAs, in PEM format. `key` is the content of a
-    /// file with the private key, also in PEM format, without a password.
+    /// Sets the certificate that the client presents to a server that requests a client certificate. `chain` is the content of a
+    /// file with the certificate of the client, followed by the certificates of intermediate CAs, in PEM format. `key` is the
+    /// content of a file with the private key, also in PEM format, without a password.
     ///
     /// # Errors
     /// `chain` has no certificate, `key` has no private key or has a password, or the key does not belong to the certificate. The

@@ -29,8 +29,8 @@ const SHORT_LINES: u32 = 16;
 pub enum FramedLine<'a> {
     /// A line without its ending. Blank lines are skipped.
     Frame(&'a [u8]),
-    /// A line that exceeds the limit. It is discarded up to its newline. It is reported once, as soon as it is certain that it
-    /// exceeds the limit.
+    /// A line that exceeds the limit. The line is reported once, as soon as its length certainly exceeds the limit, and is
+    /// discarded up to its newline.
     #[non_exhaustive]
     TooLong {
         /// The maximum length of a line in bytes, without the line ending.

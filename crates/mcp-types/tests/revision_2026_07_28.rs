@@ -64,7 +64,7 @@ fn the_result_type_selects_the_variant_at_any_position() {
 }
 
 #[test]
-fn a_result_that_is_always_complete_refuses_another_kind() {
+fn a_result_type_that_the_method_does_not_allow_is_rejected() {
     let text = r#"{"tools":[],"ttlMs":0,"cacheScope":"public","resultType":"banana"}"#;
     let (pointer, message) = refusal::<ListToolsResult>(text);
     assert_eq!(pointer, "/resultType");

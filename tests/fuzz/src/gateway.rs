@@ -17,7 +17,7 @@ use url::Url;
 /// Maximum number of lines of an input.
 const MAX_LINES: usize = 24;
 const MAX_CONNECTIONS: usize = 4;
-/// Each client sends its marker with all params. It must not reach the other one.
+/// The marker of each client, which the params of all its requests contain. A marker must not reach the other client.
 const MARKERS: [&str; 2] = ["marker-of-a", "marker-of-b"];
 
 /// Lines that begin with `a` or `b` are a request of the client a, which has a session, or b, which has none: a method and its params. `=`

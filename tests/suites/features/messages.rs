@@ -153,7 +153,7 @@ async fn unknown_members_and_meta_keys_are_ignored() {
 
 // proves: BASE-008, SCHEMA-013, LOG-003, SCHEMA-017
 #[tokio::test]
-async fn acknowledgements_are_empty_objects() {
+async fn results_without_members_are_empty_objects() {
     let mut wire = PipeEnd::session(plain()).await;
     assert_eq!(wire.call("ping", Value::Null).await, json!({}));
     let level = json!({ "level": "info" });

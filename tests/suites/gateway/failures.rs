@@ -316,7 +316,8 @@ async fn a_session_keeps_its_subscriptions_while_its_server_cannot_be_reached() 
     assert!(methods.any(|method| method == "resources/subscribe"));
 }
 
-/// A new connection first subscribes to what clients watch. It is used again if the request that opened it is cancelled meanwhile.
+/// A new connection first subscribes to the resources that clients watch. If the request that opened the connection is cancelled
+/// meanwhile, the next request uses this connection.
 #[tokio::test]
 async fn a_cancelled_request_releases_its_connection() {
     let (settings, mut servers) = Scripted::upstream();

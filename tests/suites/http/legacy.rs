@@ -198,7 +198,7 @@ async fn a_newer_revision_can_be_agreed_over_the_old_transport() {
 
 // A call has the scopes that both the stream and its own request were granted.
 #[tokio::test]
-async fn a_message_has_its_own_scopes_and_not_those_of_the_stream() {
+async fn a_call_has_only_scopes_of_both_its_stream_and_its_request() {
     let write = Tool::new("write", || "written").scope("write");
     let server = Server::builder("scoped", "1").tool(write);
     let legacy = Endpoint::new(server).unwrap().legacy();

@@ -85,7 +85,7 @@ async fn resumed(peer: &Peer, id: &str) -> Reply {
 
 /// Previously, each connection that resumed a stream got a copy of all its events from a store outside of the process.
 #[tokio::test]
-async fn stored_events_are_read_as_the_client_takes_them() {
+async fn stored_events_are_read_only_as_fast_as_the_client_reads_the_stream() {
     let store = Counting::default();
     let options = ServerOptions::new().with_event_store(store.clone());
     let peer = Peer::open(&Endpoint::with_options(talking(), options).unwrap()).await;

@@ -23,9 +23,8 @@ const HOSTS: [(&[u8], bool); 10] = [
     (b"localhost\xff", false),
 ];
 
-// Only values that name this machine reach the handler.
 #[tokio::test]
-async fn t01_only_the_names_of_this_machine_reach_the_handler() {
+async fn t01_only_requests_whose_host_names_this_machine_reach_the_handler() {
     let gate = Gate::new();
     let served = served(&gate).await;
     let (mut conn, session) = served.open().await;
@@ -69,9 +68,9 @@ async fn t01_listening_beyond_this_machine_without_allowed_hosts_is_reported() {
     }
 }
 
-// No Host, two of them, or a target that contradicts it: rejected on every HTTP version.
+// A request without `Host`, with two `Host` headers, or with a target that contradicts `Host` is rejected.
 #[tokio::test]
-async fn t01_a_request_without_one_host_is_refused() {
+async fn t01_a_request_with_no_host_or_several_hosts_is_rejected() {
     let gate = Gate::new();
     let served = served(&gate).await;
     let (_conn, session) = served.open().await;

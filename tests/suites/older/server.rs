@@ -230,7 +230,7 @@ async fn a_server_request_that_the_revision_lacks_is_an_error() {
 }
 
 #[tokio::test]
-async fn required_urls_have_a_code_since_2025_11_25_and_are_text_before() {
+async fn a_required_url_is_an_error_code_since_2025_11_25_and_text_in_older_revisions() {
     let capabilities = json!({ "elicitation": { "form": {}, "url": {} } });
     for revision in REVISIONS {
         let server = Server::builder("s", "1").tool(Tool::new("visit", async |cx: Ctx| {

@@ -137,7 +137,7 @@ const HOST: &str = "host-call";
 /// Number of tools of all servers of the host, and of the client's server.
 const HOST_TOOLS: u32 = 2_000;
 
-/// The instructions of a call of a client and of a host.
+/// Counts the instructions of a tool call, first for a client and then for a host.
 fn host_calls(valgrind: &Valgrind) -> Result<[u64; 2]> {
     let count = |mode: &str| {
         let counts = valgrind.difference(

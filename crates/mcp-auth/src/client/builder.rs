@@ -37,7 +37,7 @@ pub struct OAuthBuilder {
 }
 
 impl OAuth {
-    /// Returns a builder for the client of the server at this URL. Pass the same URL to
+    /// Returns a builder for the OAuth client of an MCP server. `server` is the URL of the MCP server. Pass the same URL to
     /// [`HttpTransport::new`](mcp_transport_http::HttpTransport::new).
     pub fn client(server: impl Into<String>) -> OAuthBuilder {
         OAuthBuilder {
@@ -60,15 +60,15 @@ impl OAuthBuilder {
         self
     }
 
-    /// Makes the client act for the program itself (client credentials grant), with the credentials of
-    /// [`credentials`](Self::credentials).
+    /// Makes the client act for the program itself (client credentials grant). The client uses the credentials that
+    /// [`credentials`](Self::credentials) sets.
     pub fn client_credentials(mut self) -> Self {
         self.settings.grant = Grant::Client;
         self
     }
 
-    /// Makes the client act for the program itself (workload identity), with an assertion of the
-    /// platform that runs the program. The authorization server must trust this platform.
+    /// Makes the client act for the program itself (workload identity). The platform that runs the program supplies the
+    /// assertion. The authorization server must trust this platform.
     pub fn workload(mut self, assertion: impl AssertionSource) -> Self {
         self.settings.grant = Grant::Assertion(Arc::new(assertion));
         self
@@ -97,8 +97,8 @@ impl OAuthBuilder {
         self
     }
 
-    /// Sets the key that the metadata document of [`client_metadata_url`](Self::client_metadata_url) names. With this key, the
-    /// client signs its authentication at the token endpoint (`private_key_jwt`).
+    /// Sets the private key of the client. The metadata document of [`client_metadata_url`](Self::client_metadata_url) must name
+    /// the matching public key. With this key, the client signs its authentication at the token endpoint (`private_key_jwt`).
     pub fn client_metadata_key(mut self, key: SigningKey) -> Self {
         self.document_key = Some(key);
         self
@@ -127,8 +127,8 @@ impl OAuthBuilder {
         self
     }
 
-    /// Accepts only tokens that are bound to a key of this client (DPoP), because a stolen token is
-    /// useless without the key. By default, DPoP is used only if the server requires it.
+    /// Accepts only tokens that are bound to a key of this client (DPoP). A stolen token is useless without the key. By default,
+    /// the client uses DPoP only if the server requires it.
     pub fn require_dpop(mut self) -> Self {
         self.settings.require_dpop = true;
         self

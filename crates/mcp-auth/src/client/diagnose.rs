@@ -22,8 +22,8 @@ pub struct Diagnosis {
     found: Result<DiscoveryResult, Error>,
 }
 
-/// Sends one request without credentials to the server at this URL and runs the discovery of a
-/// sign-in. It does not register a client, open a browser or send credentials.
+/// Tests whether a client can discover how to sign in to the server at this URL. Sends one request without credentials, and then
+/// runs the discovery. Does not register a client, open a browser or send credentials.
 ///
 /// # Errors
 /// Returns an error if the URL is not valid for a client.

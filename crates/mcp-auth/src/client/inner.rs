@@ -22,7 +22,8 @@ use crate::web::HttpClient;
 pub(crate) type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 pub(crate) type ProgressCallback = Arc<dyn Fn(&SignInProgress) + Send + Sync>;
 
-/// A request that needs no session. A server that requires authorization reads only its headers.
+/// The message of a request without a token. This message needs no session. A server that requires authorization reads only the
+/// headers of the request.
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 
 /// The shared part of all clones of an [`OAuth`](crate::OAuth).

@@ -149,7 +149,7 @@ impl SigningKey {
 
 /// Returns the bytes of the first PEM block with this label, or `None` if there is no valid block.
 ///
-/// [RFC 7468](https://www.rfc-editor.org/rfc/rfc7468).
+/// Specification: [RFC 7468](https://www.rfc-editor.org/rfc/rfc7468).
 fn pem(text: &str, label: &str) -> Option<Vec<u8>> {
     let (_, rest) = text.split_once(&format!("-----BEGIN {label}-----"))?;
     let (body, _) = rest.split_once(&format!("-----END {label}-----"))?;

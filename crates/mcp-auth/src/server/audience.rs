@@ -72,7 +72,7 @@ impl Audience {
     }
 }
 
-/// Parses a URL that the server publishes to clients. Errors name the URL as `what`.
+/// Parses a URL that the server publishes to clients. `what` is the name of the URL in error messages.
 pub(crate) fn public_url(text: &str, what: &str) -> Result<Url, Error> {
     let wrong = |why: &str| {
         let shown = quoted(text.split('?').next().unwrap_or_default());

@@ -154,7 +154,7 @@ impl From<Identity> for Caller {
     }
 }
 
-/// The facts of a connection if only the identity is known.
+/// Transport facts that consist of the identity only.
 struct IdentityFacts(Identity);
 
 impl TransportFacts for IdentityFacts {

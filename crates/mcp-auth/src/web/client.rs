@@ -1,4 +1,5 @@
-//! Requests to servers that are not trusted. Their number and size are limited, and only allowed addresses are reached.
+//! Requests to servers that are not trusted. The number of requests and the size of responses are limited. Requests reach only
+//! allowed addresses.
 
 use std::sync::Arc;
 use std::time::Duration;

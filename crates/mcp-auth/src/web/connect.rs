@@ -59,7 +59,8 @@ impl BuiltInService {
         }
     }
 
-    /// Returns the client for a host. A server names other hosts, and must not choose which of them get the client certificate.
+    /// Returns the client for a host. Only the client for the host of the server presents the client certificate. The server
+    /// names the other hosts, and must not be able to choose which hosts receive the certificate.
     fn service(&self, host: &str) -> Result<&dyn HttpService<RequestBody>, Error> {
         let is_of_server = self.resolver.policy.is_of_server(host);
         let service = match is_of_server {
@@ -112,12 +113,12 @@ impl HttpService<RequestBody> for BuiltInService {
     }
 }
 
-/// Maximum time to look up a name before the proxy gets it.
+/// Maximum time for this machine to look up a name before the proxy receives the name.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A connector that reaches servers directly or through a proxy. A direct connection goes only to allowed addresses. If this
-/// machine can look up the name of a server behind a proxy, the name must have allowed addresses, too. Otherwise only the proxy
-/// knows its addresses.
+/// A connector that reaches servers directly or through a proxy. A direct connection goes only to allowed addresses. Before a
+/// connection through the proxy, this machine looks up the name of the server. If it finds addresses, they must be allowed, too.
+/// Otherwise, only the proxy knows the addresses, and they are not checked.
 #[derive(Clone)]
 struct ProxyConnector {
     direct: HttpConnector<PolicyResolver>,
@@ -197,8 +198,8 @@ fn secure(connector: ProxyConnector, _: &Tls) -> Result<Box<dyn HttpService<Requ
     )))
 }
 
-/// Returns a builder for the HTTP client without idle connections. A sign-in sends only a few requests, to several hosts, minutes
-/// apart.
+/// Returns a builder for an HTTP client that keeps no idle connections. A sign-in sends only a few requests, to several hosts,
+/// minutes apart.
 fn builder() -> hyper_util::client::legacy::Builder {
     let mut builder = Client::builder(TokioExecutor::new());
     builder.pool_max_idle_per_host(0);
@@ -226,8 +227,8 @@ impl Resolver for SystemResolver {
     }
 }
 
-/// The resolver of the connector. It checks the same addresses that the connector then uses, so that the address of a name cannot
-/// change between the check and the connection (DNS rebinding).
+/// The resolver of the connector. The connector uses exactly the addresses that this resolver has checked. The address of a name
+/// therefore cannot change between the check and the connection (DNS rebinding).
 #[derive(Clone)]
 pub(crate) struct PolicyResolver {
     pub(crate) resolver: Arc<dyn Resolver>,

@@ -32,7 +32,7 @@ pub(crate) enum PrivateNetworks {
     Forbidden,
     Allowed,
     /// All hosts, if the server is in a private network or on this machine. The value is `true` if the URL of the server contains
-    /// a private address, or if the last name resolution for the server returned only private addresses.
+    /// a private address. It is also `true` if the last name resolution for the server returned only private addresses.
     #[cfg_attr(
         not(feature = "client"),
         expect(dead_code, reason = "only the client of one server knows its address")
@@ -110,7 +110,7 @@ impl UrlPolicy {
         }
     }
 
-    /// Returns whether a host is that of the server.
+    /// Returns whether a host is the host of the server.
     pub(crate) fn is_of_server(&self, host: &str) -> bool {
         host.eq_ignore_ascii_case(&self.server_host)
     }
@@ -248,7 +248,7 @@ fn is_local_name(name: &str) -> bool {
     name == "localhost" || name.ends_with(".localhost")
 }
 
-/// Parses a URL. Errors name the URL as `field`.
+/// Parses a URL. `field` is the name of the URL in error messages.
 pub(crate) fn parse_url(kind: ErrorKind, field: &str, text: &str) -> Result<Url, Error> {
     Url::parse(text).map_err(|error| {
         let message = format!("{field} {} is not a URL", quoted(text));

@@ -84,7 +84,7 @@ async fn the_client_id_is_a_metadata_document_where_supported() {
 
 // proves: AUTH-033, M-AUTH-066
 #[tokio::test]
-async fn a_client_with_a_document_may_sign_with_its_key() {
+async fn a_client_with_a_metadata_document_can_sign_with_its_key() {
     let net = Net::new();
     let mut document = metadata(ISSUER);
     document["client_id_metadata_document_supported"] = json!(true);

@@ -31,7 +31,7 @@ const USERS: &str = "mcp-gateway";
 pub(super) struct HttpSettings<'a> {
     /// The URL for clients on other machines. These clients need a token.
     pub(super) public_url: Option<&'a str>,
-    /// The name of the setting for `public_url` in errors.
+    /// The name that error messages use for the setting of `public_url`.
     pub(super) public_url_setting: &'a str,
     pub(super) allowed_origins: &'a [String],
     /// The tokens of the configuration, and the scopes that every token must have. `None` if all clients have the same token.
@@ -50,7 +50,7 @@ pub(super) struct HttpSettings<'a> {
     pub(super) announces_on_stderr: bool,
 }
 
-/// Listens on an address. Errors name the address as `setting`.
+/// Listens on an address. `setting` is the name of the address in error messages.
 pub(super) async fn listen(setting: &str, address: &str) -> Result<TcpListener, Failure> {
     TcpListener::bind(address).await.map_err(|error| {
         Failure::usage(format!(
@@ -155,7 +155,7 @@ impl HttpSettings<'_> {
     }
 }
 
-/// Returns the key of a user. Accounts in the configuration belong to users with this key.
+/// Returns the key that identifies a user. Accounts in the configuration are assigned to users by this key.
 pub(super) fn user_key(issuer: Option<&str>, subject: &str) -> String {
     Identity::new(issuer.unwrap_or(USERS), subject).user()
 }

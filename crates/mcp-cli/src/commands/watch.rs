@@ -17,8 +17,9 @@ use crate::target::Target;
 /// Maximum number of events that wait for stdout. Further events are dropped, and a line on stderr reports this.
 const WAITING: usize = 1_024;
 
-/// Intervals between checks whether the server responds: `PROBE` while it responds, `RETRY` while it does not respond.
+/// Interval between checks while the server responds.
 const PROBE: Duration = Duration::from_secs(5);
+/// Interval between checks while the server does not respond.
 const RETRY: Duration = Duration::from_secs(1);
 /// Maximum time that a check waits for the response.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);

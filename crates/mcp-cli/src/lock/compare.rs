@@ -128,8 +128,8 @@ impl Changes {
         }
     }
 
-    /// Reports the changes of the members of an object. `reported` is the number of changes before this object. If no member has
-    /// changed, reports that the object has changed.
+    /// Reports the changes of the members of an object. `reported` is the number of changes that were reported before this
+    /// object. If nothing is reported for this object, reports that the object has changed.
     fn members(&mut self, reported: usize, item: &str, old: &Value, new: &Value) {
         let objects = [old, new].into_iter().filter_map(Value::as_object);
         let members: BTreeSet<&String> = objects.flat_map(serde_json::Map::keys).collect();

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 /// The member of `_meta` that contains the name of the server, on the stateless revision.
 pub(super) const SERVER_INFO: &str = mcp_client::types::SERVER_INFO_KEY;
 
-/// Stores the text of the last result of `initialize` or `server/discover`. This result has decided the revision.
+/// The text of the last result of `initialize` or `server/discover`. This result has determined the revision.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Handshake(Arc<Mutex<Option<String>>>);
 

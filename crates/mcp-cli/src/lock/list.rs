@@ -25,7 +25,7 @@ const MAX_PAGES: usize = 1_000;
 /// Maximum estimated memory of a list in bytes.
 const MAX_BYTES: usize = 128 << 20;
 
-/// Checks that the client had to tolerate no deviation from the specification, because another host could interpret such a
+/// Returns a failure if the client had to tolerate a deviation from the specification. Another host could interpret such a
 /// message differently.
 pub(super) fn check_deviations(client: &Client) -> Result<(), Failure> {
     match client.tolerance().details().first() {
@@ -79,7 +79,8 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Follows the cursors to the end. `list` is the member with the items, and `name` is the member of an item that identifies it.
+    /// Follows the cursors to the end. `list` is the member with the items. `name` is the member of an item that identifies the
+    /// item.
     async fn pages<R: Request>(&self, list: &str, name: &str) -> Result<List, Failure> {
         let problem = |text: String| unlockable(&format!("{}: {text}", R::METHOD));
         let (mut items, mut cursors) = (Definitions::new(), HashSet::new());

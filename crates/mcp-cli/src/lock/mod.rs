@@ -137,7 +137,8 @@ fn advise(differences: &[Difference], locked: Option<&Snapshot>, found: &Snapsho
     }
 }
 
-/// Returns the kinds to compare: the kinds of the command; without them, the kinds in the entry; without an entry, all kinds.
+/// Returns the kinds to compare: the kinds in `only`. If `only` is empty, these are the kinds in the entry of the lock file.
+/// Without an entry, these are all kinds.
 fn kinds(only: &[ListKind], locked: Option<&Snapshot>) -> Vec<ListKind> {
     match (only, locked) {
         ([], Some(locked)) => {

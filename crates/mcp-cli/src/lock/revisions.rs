@@ -19,8 +19,8 @@ use crate::target::Target;
 pub(super) struct OtherRevisions {
     /// The requested revisions, each with the revision that the server chose.
     revisions: BTreeMap<String, String>,
-    /// The definitions; `None` if they are the same as on the negotiated revision. Lists and `outside` are absent if they are the
-    /// same.
+    /// The definitions; `None` if they are the same as on the negotiated revision. Otherwise, a list or `outside` is absent if it
+    /// is the same as on the negotiated revision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) offer: Option<Snapshot>,
 }
@@ -54,7 +54,8 @@ pub(super) async fn read(
     Ok(all)
 }
 
-/// Returns the entries of a snapshot in an older format, converted to the current format.
+/// Reads the definitions for other revisions from the snapshot `from`, and expresses them as differences from the snapshot `to`.
+/// Returns `None` if `from` does not record other revisions.
 pub(super) fn moved(from: &Snapshot, to: &Snapshot) -> Option<Vec<OtherRevisions>> {
     from.others.as_ref()?;
     let mut all = Vec::new();

@@ -17,7 +17,7 @@ use crate::connect::Connection;
 use crate::failure::Failure;
 use crate::target::Target;
 
-/// The name in [`Snapshot::outside`] of the server's description of itself.
+/// The key in [`Snapshot::outside`] for the server's description of itself.
 const SERVER: &str = "server";
 
 /// The definitions of one server at the time when they were read.
@@ -34,23 +34,26 @@ pub(super) struct Snapshot {
     /// The arguments whose defaults were removed from the definitions, as `TOOL:ARGUMENT`.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(super) volatile_defaults: BTreeSet<String>,
-    /// The items of each kind; `None` for a kind that is not locked.
+    /// The tools; `None` if tools are not locked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) tools: Option<Definitions>,
+    /// The prompts; `None` if prompts are not locked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) prompts: Option<Definitions>,
+    /// The resources; `None` if resources are not locked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) resources: Option<Definitions>,
+    /// The resource templates; `None` if templates are not locked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) templates: Option<Definitions>,
-    /// The members that the server sends outside of items, by name: [`SERVER`] is the server's description of itself, and the
-    /// method of a list is for the members of its results. `None` if an earlier version of this program wrote the entry.
+    /// The members that the server sends outside of items. The key [`SERVER`] has the server's description of itself. The method
+    /// of a list is the key for the members of the list's results. `None` if an earlier version of this program wrote the entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) outside: Option<Definitions>,
     /// The definitions that the server sends to hosts which request other revisions. `None` if they were not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) others: Option<Vec<OtherRevisions>>,
-    /// A member of format 2. It contained only one other revision: the newest session-based revision.
+    /// A member that only format 2 has. It contained only one other revision: the newest session-based revision.
     #[serde(default, skip_serializing)]
     pub(super) sessions: Option<IgnoredAny>,
 }

@@ -169,7 +169,7 @@ async fn texts_of_a_server_outside_of_list_items_are_locked() {
 
 /// A comparison with an entry that lacks the parts outside of items would not see their changes.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_entry_of_the_first_format_is_written_again() {
+async fn an_entry_of_format_1_fails_the_check_until_it_is_written_again() {
     let folder = scripted("format");
     let words = ["--revision", "sessions"];
     let check = [&words[..], &["--check"]].concat();

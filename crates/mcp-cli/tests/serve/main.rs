@@ -600,7 +600,7 @@ fn a_pipe_that_replaces_the_configuration_does_not_block_the_gateway() {
 
 /// Each program needs half a second after the end of its input.
 #[test]
-fn programs_end_at_the_same_time() {
+fn a_gateway_ends_its_programs_at_the_same_time() {
     let file = file("end");
     let script = r#""$0"; sleep 0.5"#;
     let server = json!({ "command": "sh", "args": ["-c", script, calc()] });

@@ -357,7 +357,7 @@ fn a_line_does_not_join_a_part_of_an_earlier_line() {
 
 /// A client that is over its limit must not fill the disk.
 #[test]
-fn lines_of_requests_over_a_limit_are_limited() {
+fn audit_lines_of_rejected_requests_are_limited() {
     let file = file("audit-limit");
     let audit = file.with_file_name("audit.jsonl");
     let _ = std::fs::remove_file(&audit);
@@ -390,7 +390,7 @@ fn stdout_cannot_be_the_audit_log_of_a_gateway_on_stdio() {
 
 /// The limits of clients do not count these requests.
 #[test]
-fn lines_of_requests_that_reach_no_server_are_few_and_short() {
+fn audit_lines_of_requests_that_reach_no_server_are_few_and_short() {
     let file = file("audit-unserved");
     let audit = file.with_file_name("audit.jsonl");
     let _ = std::fs::remove_file(&audit);

@@ -13,7 +13,7 @@ use super::ClientBuilder;
 impl ClientBuilder {
     /// Adds middleware around all messages of the client, in both directions. The first middleware added is the outermost: it
     /// receives outbound messages last and inbound messages first. On the stateless revision, middleware receives the request of
-    /// each round trip. It receives each input request once.
+    /// every round trip, and each input request once.
     pub fn layer(mut self, middleware: impl Middleware) -> Self {
         let middleware = SharedMiddleware::new(middleware);
         self.handlers.custom.layers.push(middleware);
@@ -46,8 +46,8 @@ impl ClientBuilder {
     }
 
     /// Adds a handler for a notification from the server that is not part of the protocol. The rules of [`method`](Self::method)
-    /// apply. The handler runs on the task that receives messages, so it must not block. A notification is dropped if its params
-    /// cannot be decoded into `P`.
+    /// apply. The handler runs on the tokio task that receives messages, so the handler must not block. A notification is dropped
+    /// if its params cannot be decoded into `P`.
     pub fn on_notification<P: DeserializeOwned>(
         mut self,
         name: impl Into<String>,

@@ -1,4 +1,4 @@
-//! Protocol extensions as values.
+//! Protocol extensions that the builder of a client installs.
 
 use mcp_types::JsonObject;
 

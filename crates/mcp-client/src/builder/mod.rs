@@ -242,8 +242,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets a callback that is called when an accepted URL elicitation is complete, with the id of the elicitation. Only servers
-    /// with sessions notify the client of the completion.
+    /// Sets a callback that receives the id of an accepted URL elicitation when the elicitation is complete. Only servers with
+    /// sessions notify the client of the completion.
     pub fn on_elicit_url_done(mut self, handler: impl Fn(String) + Send + Sync + 'static) -> Self {
         self.handlers.url_done = Some(Arc::new(handler));
         self
@@ -297,8 +297,8 @@ impl ClientBuilder {
     }
 
     /// Sets a callback for the end of the change notifications on the stateless revision. The callback receives the reason: the
-    /// server rejected the subscription, or the stream could not be reopened. The connection can still work. A stream that the
-    /// server ends is first reopened, without a call of this callback.
+    /// server rejected the subscription, or the stream could not be reopened. The connection can still work. If the server ends
+    /// the stream, the client first reopens the stream and does not call this callback.
     pub fn on_changes_ended(mut self, handler: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.handlers.changes_ended = Some(Arc::new(handler));
         self
@@ -446,7 +446,7 @@ impl ClientBuilder {
     }
 }
 
-/// Adds `handler` to the existing callbacks. It is called after them.
+/// Adds `handler` to the existing callbacks. `handler` is called after all of them.
 fn add_callback<T: Clone + 'static>(
     callbacks: &mut Option<Callback<T>>,
     handler: impl Fn(T) + Send + Sync + 'static,

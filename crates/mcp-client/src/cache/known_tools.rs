@@ -75,7 +75,7 @@ impl Tools {
 struct KnownTool {
     /// Digest of the input and output schema. A tool with the same digest is not compiled again.
     digest: u64,
-    /// The output schema as JSON text. It is compiled when a result is first validated.
+    /// The output schema as JSON text. The schema is compiled when a result is first validated.
     output: Option<Arc<str>>,
     header_params: Option<Arc<HeaderParams>>,
     /// Whether calls may run as tasks (2025-11-25).
@@ -101,7 +101,8 @@ impl KnownTools {
         self.listed.load(Ordering::Relaxed)
     }
 
-    /// Records a page of tools of any revision, and removes invalid tools.
+    /// Records the tools on a page of the tool list, and removes invalid tools from the page. The page can have the result type
+    /// of any revision.
     pub(crate) fn learn(&self, page: &mut dyn std::any::Any) {
         self.listed.store(true, Ordering::Relaxed);
         if let Some(page) = page.downcast_mut::<ListToolsResult>() {
@@ -119,7 +120,7 @@ impl KnownTools {
         }
     }
 
-    /// Records a tool. Returns `false` if it is invalid.
+    /// Records a tool. Returns `false` if the tool is invalid.
     fn record(
         &self,
         name: &str,
@@ -159,7 +160,7 @@ impl KnownTools {
         true
     }
 
-    /// Returns the listed task support of a tool, or `None` if it was not listed.
+    /// Returns the listed task support of a tool, or `None` if the tool was not listed.
     pub(crate) fn task_support(&self, name: &str) -> Option<TaskSupport> {
         let tools = lock(&self.tools);
         let tasks = tools.by_name.get(name)?.tasks.clone();

@@ -79,7 +79,8 @@ struct Inner {
     bytes: usize,
     /// Number of look-ups so far. Each result stores the number of its last use, to find the least recently used result.
     uses: u64,
-    /// Number of removals of results so far. If it differs between a request and its response, a change occurred in between.
+    /// Number of removals of results so far. If this number differs between a request and its response, a change occurred in
+    /// between.
     changes: u64,
 }
 
@@ -96,7 +97,7 @@ struct Entry {
     bytes: usize,
 }
 
-/// The key under which a requested result can be stored. It was not in the cache.
+/// The key of a requested result that was not in the cache. The cache can store the result under this key.
 pub(crate) struct EmptySlot {
     key: Key,
     changes: u64,

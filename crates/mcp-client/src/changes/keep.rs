@@ -1,4 +1,4 @@
-//! The task that keeps one stream open for the changes that the client wants.
+//! The background task that keeps one notification stream open for the changes that the client wants.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -21,7 +21,7 @@ const MAX_FAILURES: u32 = 16;
 /// A stream that was open for less than this time is counted as a stream that ended at once.
 const SETTLED: Duration = Duration::from_secs(10);
 /// Time within which the server must acknowledge a stream with several changes. After this time, the client moves the new
-/// resources to separate streams, because one of the resources may be the reason why the server does not respond.
+/// resources to separate streams, because one of these resources may prevent the acknowledgement.
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(3);
 /// Upper bound of the delay after the first failure. The bound doubles with each failure.
 const BASE_DELAY: Duration = Duration::from_millis(500);
@@ -30,7 +30,7 @@ const MAX_DELAY: Duration = Duration::from_secs(30);
 /// Counter for the keys that identify requests.
 static KEYS: AtomicU64 = AtomicU64::new(0);
 
-/// The state of the task that keeps a stream open.
+/// The state of the background task that keeps a stream open.
 struct Keeper {
     stream: Arc<ChangeStream>,
     wanted: watch::Receiver<WantedChanges>,
@@ -40,9 +40,9 @@ struct Keeper {
     is_one_by_one: bool,
     /// The resources that were new in the last requests. One of these resources may be the reason why streams end at once.
     suspects: Vec<Arc<str>>,
-    /// `failures` is the number of failures since the last acknowledgement. `short` is the number of consecutive streams that
-    /// ended at once.
+    /// Number of failures since the last acknowledgement.
     failures: u32,
+    /// Number of consecutive streams that ended at once.
     short: u32,
     was_open: bool,
 }

@@ -11,7 +11,8 @@ use tokio::time::Instant;
 use super::wanted::RequestedChanges;
 use crate::sync::race;
 
-/// The reason if the server ends a stream. The client opens the stream again, because another instance of the server may answer.
+/// The reason that is reported if the server ends a stream. The client then opens the stream again, because another instance of
+/// the server may answer.
 const ENDED: &str = "the server ended the subscription";
 
 /// An event of a request.

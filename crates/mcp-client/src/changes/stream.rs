@@ -1,6 +1,7 @@
 //! One stream of change notifications on the stateless revision.
 //!
-//! [`ChangeStream`] holds the wanted changes and the open requests for these changes. The task in `keep` sends the requests.
+//! [`ChangeStream`] holds the wanted changes and the open requests for these changes. The background task in `keep` sends the
+//! requests.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -44,7 +45,7 @@ impl ChangeStream {
         })
     }
 
-    /// Starts the task that sends the requests, unless it is running.
+    /// Starts the background task that sends the requests, unless this task is already running.
     pub(super) fn start<T: OpenStream>(self: &Arc<Self>, opener: &Arc<T>) {
         if !self.is_running.swap(true, Ordering::AcqRel) {
             let opener: Weak<T> = Arc::downgrade(opener);
@@ -147,13 +148,14 @@ impl ChangeStream {
         });
     }
 
-    /// Ends all subscriptions of the stream, and its task.
+    /// Ends all subscriptions of the stream, and the background task of the stream.
     pub(super) fn abandon(&self, reason: &str) {
         self.refuse(&ListenError::Ended(reason.to_owned()), |_, _| true);
         self.close();
     }
 
-    /// Returns whether a request has this id. Returns `None` if this is unknown, because a request has no id yet.
+    /// Returns whether a request of this stream has the id `id`. If `id` is `None`, returns whether a request of this stream has
+    /// no known id yet.
     pub(super) fn has_request(&self, id: Option<&RequestId>) -> bool {
         let open = self.open.borrow();
         open.iter().any(|entry| entry.id.get().as_ref() == id)

@@ -19,8 +19,8 @@ const MAX_ENDING: usize = 8;
 const MAX_UNSUBSCRIBE_QUEUE_BYTES: usize = 4 << 20;
 /// Estimated memory of a queued resource in addition to its URI, in bytes.
 const OVERHEAD_BYTES: usize = 256;
-/// Maximum time that the client waits for the response to `resources/unsubscribe`. Afterwards it subscribes to the resource
-/// again, or unsubscribes from the next resource.
+/// Maximum time that the client waits for the response to `resources/unsubscribe`. Afterwards the client subscribes to the
+/// resource again, or unsubscribes from the next resource.
 pub(crate) const MAX_ENDING_WAIT: Duration = Duration::from_secs(3);
 
 /// The resource subscriptions of a client.
@@ -41,7 +41,7 @@ struct Table {
     unsubscribe_queue_bytes: usize,
     /// Whether the queue has dropped a resource since the queue was last empty.
     has_forgotten: bool,
-    /// Number of running tasks that unsubscribe from resources.
+    /// Number of running background tasks that unsubscribe from resources.
     workers: usize,
 }
 
@@ -192,7 +192,7 @@ impl Subscriptions {
     }
 
     /// Removes a subscription. If it was the last subscription of its resource, adds the resource to the queue. Returns whether
-    /// the caller must start another task that works on the queue.
+    /// the caller must start another background task that unsubscribes from the resources in the queue.
     pub(crate) fn leave(&self, key: u64, uri: &Arc<str>) -> bool {
         let mut table = lock(&self.table);
         if !table.remove(key, uri) {
@@ -210,7 +210,8 @@ impl Subscriptions {
         needs_worker
     }
 
-    /// Returns the next resource from which the calling task must unsubscribe. Returns `None` if the task must end.
+    /// Returns the next resource from which the calling background task must unsubscribe. Returns `None` if the background task
+    /// must end.
     pub(crate) fn next_leaving(self: &Arc<Self>) -> Option<Unsubscribing> {
         let mut table = lock(&self.table);
         while let Some(uri) = table.pop_unsubscribe() {

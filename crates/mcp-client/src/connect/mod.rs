@@ -1,5 +1,5 @@
-//! Connecting: from a transport to a server with a known revision, by a probe, a handshake, or
-//! both.
+//! Connects to a server over a transport, and negotiates the revision by a probe (`server/discover`), a handshake (`initialize`),
+//! or both.
 
 pub(crate) mod keep_alive;
 pub(crate) mod negotiation;
@@ -29,7 +29,7 @@ use crate::shared::Agreed;
 use crate::tolerant;
 use negotiation::{Negotiation, Policy};
 
-/// What the client declares to the server, and the options of the connection.
+/// The declarations of the client to the server, and the options of the connection.
 pub(crate) struct ConnectOptions {
     pub(crate) info: Implementation,
     /// Whether optional client information is omitted.
@@ -45,7 +45,7 @@ pub(crate) struct ConnectOptions {
 
 pub(crate) type Connected = (Arc<dyn Connection>, Agreed);
 
-/// One transport while its revision is being negotiated.
+/// A connection whose revision is being negotiated.
 struct Connector<'a> {
     options: &'a ConnectOptions,
     inbound: &'a Arc<ClientInbound>,
@@ -445,7 +445,7 @@ impl DiscoverReply {
         }
     }
 
-    /// Returns the error for a reply from which no connection results.
+    /// Returns the error for a reply after which the client cannot connect.
     fn into_error(self) -> Error {
         match self {
             Self::Rejected(error) => Error::Rejected(error),

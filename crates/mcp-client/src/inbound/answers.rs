@@ -65,7 +65,7 @@ impl ClientInbound {
         }
     }
 
-    /// Answers an input request from a result. The request first passes through the middleware.
+    /// Answers an input request that a result contains. The input request first passes through the middleware.
     fn answer_layered(&self, method: &str, params: Option<&str>) -> Result<Reply, ErrorObject> {
         let (Some(layers), Some(this)) = (&self.layers, self.this.upgrade()) else {
             return self.answer_now(method, params);

@@ -35,8 +35,8 @@ impl Custom {
     /// Checks the names of methods, and that the required extensions are among the `declared` extensions.
     ///
     /// # Errors
-    /// The protocol has a method with this name, an extension was not installed, or an extension that another extension requires
-    /// is missing.
+    /// The protocol has a method with the name of a custom method; an extension was not installed; or a required extension is
+    /// missing.
     pub(crate) fn check(&self, declared: &BTreeMap<String, JsonObject>) -> Result<(), Error> {
         if let Some(problem) = self.problems.first() {
             return Err(Error::invalid(problem.clone()));
@@ -56,7 +56,7 @@ impl Custom {
         })
     }
 
-    /// Returns the first custom name that the protocol already uses as an error.
+    /// Checks that no custom method or notification has a name of the protocol. The error is the first such name.
     pub(crate) fn check_names(&self) -> Result<(), &String> {
         let taken = self.names().find(|name| gate::is_core_method(name));
         taken.map_or(Ok(()), Err)

@@ -25,7 +25,7 @@ use crate::changes::opener::OnChangesEnded;
 pub struct ElicitForm {
     /// The message and the fields.
     pub params: ElicitRequestFormParams,
-    /// The server that sent the request. The server chooses this name itself, so the name proves nothing about the server.
+    /// The server that sent the request. The server chooses its name itself, so the name proves nothing about the server.
     pub server: Implementation,
 }
 

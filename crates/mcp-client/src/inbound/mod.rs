@@ -34,7 +34,7 @@ use custom::Declared;
 use handlers::{ChangedList, Handlers};
 use tasks::{ServerTasks, TaskLimits};
 
-/// The client's side of its connection.
+/// The receiver of the messages that the server sends to the client.
 pub(crate) struct ClientInbound {
     handlers: Handlers,
     capabilities: ClientCapabilities,

@@ -34,7 +34,8 @@ pub(crate) struct RequestOptions {
     pub(crate) is_fresh: bool,
 }
 
-/// Defines the setters of the [`RequestOptions`] in a field of a call, and `fresh` for calls whose result can be cached.
+/// Defines setters for a call that has its [`RequestOptions`] in the field `$options`. With `fresh`, also defines the setter
+/// `fresh`, for calls whose result can be cached.
 macro_rules! option_setters {
     ($($options:ident).+, fresh) => {
         crate::request::option_setters!($($options).+);
@@ -52,8 +53,8 @@ macro_rules! option_setters {
             self
         }
 
-        /// Calls `callback` with each progress notification, in order. The callback runs on the task that receives messages, so
-        /// it must not block. Progress starts again in each round trip.
+        /// Calls `callback` with each progress notification, in order. The callback runs on the tokio task that receives
+        /// messages, so the callback must not block. Progress starts again in each round trip.
         pub fn on_progress(
             mut self,
             callback: impl FnMut(crate::Progress) + Send + 'static,

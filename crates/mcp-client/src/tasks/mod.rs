@@ -109,7 +109,7 @@ impl TaskHandle {
         &self.task
     }
 
-    /// Returns a text for the model while the task runs, which the server suggests (2025-11-25).
+    /// Returns the text that the server suggests for the model while the task runs (2025-11-25).
     pub fn immediate_response(&self) -> Option<&str> {
         self.immediate_response.as_deref()
     }

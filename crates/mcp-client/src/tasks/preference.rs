@@ -24,8 +24,8 @@ pub(crate) struct TaskPreference {
 }
 
 impl TaskPreference {
-    /// Returns the task request for a call of this tool, or `None` for a call without a task. If the tools were never listed,
-    /// first lists them, because only the list says which tools must be called as tasks.
+    /// Returns the task request for a call of this tool, or `None` for a call without a task. If the tool is unknown, may list
+    /// the tools first, because only the list says which tools must be called as tasks.
     ///
     /// # Errors
     /// The tools cannot be listed, and the host prefers a task.
@@ -53,8 +53,8 @@ impl TaskPreference {
         })
     }
 
-    /// Returns the task request for the second attempt of a call that the server rejected. Returns `None` if the tool does not
-    /// require tasks.
+    /// Returns the task request for the second attempt of a call that the server rejected. Returns `None` if the rejection does
+    /// not mean that the call must run as a task.
     ///
     /// # Errors
     /// The tools cannot be listed.

@@ -12,8 +12,8 @@ use crate::shared::Shared;
 /// Timeout of the `tasks/cancel` that is sent in the background for an abandoned call.
 pub(super) const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Creates a request about the task `id`. `more` are additional members whose values are JSON text. They are used only on the
-/// stateless revision.
+/// Creates a request about the task `id`. `more` are additional members whose values are JSON text. These members are sent only
+/// on the stateless revision.
 pub(super) fn request(
     shared: &Shared,
     id: &str,

@@ -12,7 +12,7 @@ const MAX_DELAY: Duration = Duration::from_secs(30);
 
 /// The schedule of attempts to reach a server that does not respond.
 pub(super) struct RetrySchedule {
-    /// Time of the last response, or of the first attempt.
+    /// Time of the last response; before the first response, the time of the first attempt.
     answered: Instant,
     /// Maximum time without a response. Applies to a task without a time to live.
     max_silence: Duration,

@@ -37,7 +37,8 @@ pub(crate) struct Caller {
     session: Arc<Session>,
     client: Owner,
     output: Mutex<Output>,
-    /// Receives the server requests for a client to which the gateway cannot send requests.
+    /// The channel for server requests to a stateless client, to which the gateway cannot send requests. If it is `None`, server
+    /// requests are sent on the link of the client.
     server_requests: Option<mpsc::Sender<ServerRequest>>,
 }
 

@@ -67,7 +67,8 @@ impl Routes {
             .unwrap_or_default()
     }
 
-    /// Notifies the session of a change of each subscribed resource, because it may have changed while there was no subscription.
+    /// Notifies the session that each subscribed resource has changed, because a resource may have changed while there was no
+    /// subscription.
     pub(crate) fn update_all(&self) {
         let Some(subscribed) = &self.subscribed else {
             return;
@@ -90,10 +91,11 @@ impl Routes {
         self.owner.as_ref()?.upgrade()
     }
 
-    /// Returns the call that a message without a progress token belongs to; `None` if the call is not certain. On the connection
-    /// of a session, returns the newest call, because all calls are from one client. On other connections, a message outside of a
-    /// response can belong to an earlier call, because a server may send messages for a call after the response. The call is
-    /// therefore certain only if no other client has ever used the connection.
+    /// Returns the call to which a message without a progress token belongs; `None` if this cannot be known. While the response
+    /// of a call is being read, returns this call. Otherwise, on the connection of a session, returns the newest call, because
+    /// all calls are from one client. On any other connection, the message can belong to an earlier call, because a server may
+    /// send messages for a call after its response. The call is then known only if it is the only running call, and no other
+    /// client has ever used the connection.
     fn call_of_message(&self) -> Option<Arc<Caller>> {
         let calls = lock(&self.calls);
         if let Some(token) = self.token_in_progress() {
@@ -105,8 +107,8 @@ impl Routes {
         is_certain.then(|| Arc::clone(newest))
     }
 
-    /// Returns the token of the call whose response contains the message that is being read; `None` for a message outside of a
-    /// response.
+    /// Returns the token of a call if the current task is reading a message in the response of this call. Otherwise, returns
+    /// `None`.
     fn token_in_progress(&self) -> Option<i64> {
         let (routes, token) = READING.try_with(|reading| *reading).ok()?;
         (routes == std::ptr::from_ref(self).addr()).then_some(token)
@@ -194,7 +196,8 @@ impl Routes {
         session.notify(name, Some(params.finish().as_bytes()), Delivery::Lossy);
     }
 
-    /// Passes a log message to the client of its call, or to the session. Without a session, drops the message if the call is not certain.
+    /// Passes a log message to the client of its call, or to the session. Without a session, drops the message if its call is not
+    /// known.
     fn log(&self, params: Option<&str>) {
         let name = method::NOTIFICATIONS_MESSAGE;
         if let Some(session) = self.session() {
@@ -219,7 +222,7 @@ impl Routes {
 }
 
 tokio::task_local! {
-    /// The [`Routes`], by their address in memory, and the token of the call whose response this task reads.
+    /// The response that this task reads: the address of the [`Routes`] in memory, and the token of the call.
     static READING: (usize, i64);
 }
 

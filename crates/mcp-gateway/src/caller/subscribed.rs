@@ -15,10 +15,11 @@ const MAX_SUBSCRIBED: usize = 1_024;
 /// Maximum total size of the URIs of the subscribed resources of one connection, in bytes.
 const MAX_SUBSCRIBED_BYTES: usize = 64 << 10;
 
-/// Returns whether a client that has subscribed to the first URI may be notified of a change of the second URI.
+/// A function that returns whether a client that has subscribed to the first URI may be notified of a change of the second URI.
 pub(crate) type MayNotify = Arc<dyn Fn(&str, &str) -> bool + Send + Sync>;
 
-/// The resources for which the server of a connection sends updates, and the decisions of the gateway's rules about them.
+/// The resources for which the server of a connection sends updates, and the function that applies the access rules to the
+/// updates.
 pub(crate) struct Subscribed {
     may_notify: MayNotify,
     /// The subscribed URIs, each with its [`comparable`] text.

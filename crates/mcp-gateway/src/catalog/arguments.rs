@@ -1,4 +1,4 @@
-//! The names of the arguments of one server's tools, for checking fixed arguments.
+//! The argument names of one server's tools. They show whether a tool has an argument to which the settings give a fixed value.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{MAX_BYTES, MAX_ITEMS};
 
-/// The names of the arguments of tools.
+/// The argument names of tools, by tool.
 #[derive(Default)]
 pub(super) struct ToolArguments {
     by_tool: HashMap<String, Arguments>,

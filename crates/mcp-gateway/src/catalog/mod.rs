@@ -25,12 +25,13 @@ pub(crate) use self::uri::{authority_end, check_template, scheme, scheme_without
 
 /// Maximum number of items of one kind that are kept for a server.
 const MAX_ITEMS: usize = 10_000;
-/// Maximum number of resource templates that are kept for a server. If a client requests a URI that no server lists, the gateway compares
-/// the URI with every template.
+/// Maximum number of resource templates that are kept for a server. If a client requests a URI that no server lists, the gateway
+/// compares the URI with every template.
 const MAX_TEMPLATES: usize = 1_000;
 /// Maximum total size of the resource templates of a server, in bytes.
 const MAX_TEMPLATE_BYTES: usize = 256 << 10;
-/// Maximum total size of the names or URIs of one kind that are kept for a server, in bytes.
+/// Maximum total size of the names or URIs that are kept for a server, in bytes. The limit applies to each kind of item
+/// separately.
 const MAX_BYTES: usize = 4 << 20;
 
 /// The names and URIs of one server.
@@ -48,7 +49,7 @@ pub(crate) struct Catalog {
 struct Items {
     tools: Names,
     listed_tools: HashSet<String>,
-    /// The tools by their names at the server. The value says whether every list has marked the tool as read-only.
+    /// Whether every list has marked a tool as read-only, by the name of the tool at the server.
     read_only: HashMap<String, bool>,
     arguments: ToolArguments,
     /// Whether the server has listed its tools.
@@ -125,8 +126,8 @@ impl Catalog {
         self
     }
 
-    /// Returns the name at the gateway of a tool that is listed for a client; `None` if the gateway hides it. `schema` is the JSON
-    /// text of the schema of its arguments.
+    /// Returns the name at the gateway of a tool that is listed for a client; `None` if the gateway hides it. `schema` is the
+    /// input schema of the tool as JSON text.
     pub(crate) fn tool_of_client(
         &self,
         name: &str,
@@ -404,7 +405,7 @@ impl Catalog {
             .max()
     }
 
-    /// Records a resource or template that was listed for a client. A server can list other resources for each session.
+    /// Records a resource or template that was listed for a client. A server can list different resources for each session.
     pub(crate) fn record_uri(&self, uri: &str) {
         let mut items = lock(&self.items);
         let is_long = uri.len() > MAX_BYTES / MAX_ITEMS;
@@ -436,7 +437,7 @@ impl Catalog {
     }
 }
 
-/// Returns as many of the first items as the limits allow.
+/// Returns the first items, up to the limits.
 fn within_limits<'a, T>(
     items: &'a [T],
     name: impl Fn(&T) -> &String + 'a,
@@ -448,7 +449,7 @@ fn within_limits<'a, T>(
     })
 }
 
-/// Returns the first templates that the gateway can quickly compare with a URI, as many as the limits allow.
+/// Returns the templates that the gateway can quickly compare with a URI, up to the limits.
 fn usable_templates<'a>(templates: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut bytes = 0;
     let simple = templates.filter(|template| template::is_simple(template));

@@ -27,8 +27,9 @@ pub(crate) enum UriSource {
     Expansion,
 }
 
-/// A URI to which rules are applied. A listed URI can have a user, and characters that should be escaped. All servers understand
-/// such a URI. Before the comparison with rules, the user is therefore removed and the characters are escaped.
+/// A URI to which rules are applied. A URI from the list of a server can contain a user name, and characters that should be
+/// escaped. All servers interpret such a URI in the same way, so it is not rejected: before it is compared with rules, the user
+/// name is removed and the characters are escaped.
 pub(crate) struct RuledUri<'a> {
     text: &'a str,
     with_user: Cow<'a, str>,
@@ -118,8 +119,8 @@ impl UriPattern {
 #[derive(Debug)]
 struct Parts {
     parts: [Option<String>; 4],
-    /// Whether the pattern ends with `*`, which matches any text. A part of the URI that the pattern does not have can then have
-    /// any value.
+    /// Whether the pattern ends with `*`, which matches any text. If it does, any value matches for a part of the URI that the
+    /// pattern does not have.
     is_open: bool,
 }
 

@@ -91,11 +91,13 @@ impl Restriction {
 /// second for variables after it.
 pub(super) const UNKNOWN: [char; 2] = ['\u{e000}', '\u{e001}'];
 
-/// Returns whether a pattern matches a text, or could match the text with some values of the unknown variables. It could match in
-/// two cases. First, the pattern has a `*`, and the literal text before the `*` is the start of the known text. Second, the
-/// literal text of the pattern is longer than the known text before the first unknown variable, and this variable is before the
-/// completed variable. If the first unknown variable is after the completed variable, the pattern restricts only some values of
-/// the unknown variable, so it does not restrict the completed value.
+/// Returns whether a pattern matches a text. If the text contains placeholders for unknown variables, returns whether the pattern
+/// could match it. This is decided by the known text before the first placeholder, and by the literal text of the pattern before
+/// its first `*`. The pattern could match in two cases:
+/// - The pattern has a `*`, and the known text begins with the literal text.
+/// - The literal text begins with the known text, and the first unknown variable is before the completed variable. If the first
+///   unknown variable is after the completed variable, the pattern restricts only some of its values, so it does not restrict the
+///   completed value.
 fn can_match(pattern: &str, text: &str) -> bool {
     let Some(at) = text.find(UNKNOWN) else {
         return matches_pattern(pattern, text);

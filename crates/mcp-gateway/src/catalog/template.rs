@@ -1,4 +1,4 @@
-//! URI templates (RFC 6570), as far as the choice of a server and the rules for clients need them.
+//! URI templates (RFC 6570): the functions that the choice of a server and the rules for clients need.
 
 use std::borrow::Cow;
 
@@ -69,7 +69,8 @@ const UNLIKE_SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
-/// The characters that `{+name}` escapes (RFC 6570, section 3.2.3), except `%`: servers differ in whether the value is escaped already.
+/// The characters that `{+name}` escapes (RFC 6570, section 3.2.3), except `%`: some servers expect a value that is already
+/// escaped, and others do not.
 const UNLIKE_URI: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')

@@ -1,4 +1,4 @@
-//! Changes of the tools of one mount.
+//! Changes to the tools of one mount.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::text::{ObjectText, imitates_member, is_same_without_case, string};
 
-/// Changes of the tools of one server. Tools are named as the server names them.
+/// Changes to the tools of one server. The methods identify a tool by its name at the server.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Transform {
     names: BTreeMap<String, String>,
@@ -139,7 +139,8 @@ impl Transform {
         found.map_or(shown, String::as_str)
     }
 
-    /// Rewrites a tool of a list. `item` is JSON text, `tool` its name at the server.
+    /// Applies the changes to one tool of a list, and returns it as JSON text. `item` is the tool from the server as JSON text,
+    /// `tool` is its name at the server, and `exposed` is its name at the gateway.
     pub(crate) fn tool_text(&self, item: &str, tool: &str, exposed: &str) -> String {
         let mut text = ObjectText::new();
         text.add("name", &string(exposed));

@@ -1,4 +1,4 @@
-//! URIs, as far as the choice of a server and the rules for clients need them.
+//! URIs: the functions that the choice of a server and the rules for clients need.
 
 use std::borrow::Cow;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -99,10 +99,12 @@ pub(crate) fn check_spelling(uri: &str) -> Result<(), &'static str> {
     }
 }
 
-/// Returns the outer and inner schemes of a URI that contains another URI. Some servers read the inner URI instead:
-/// `url:file:///a`, `jar:url:file:///a`, `simplecache::a`, `sqlite:///file:a`. The inner URI begins after a scheme, or after
-/// `:///`, and has the scheme of a file, of HTTP or `url`. After the first scheme and `::`, the inner URI can also have no
-/// scheme. URIs can also form a chain, such as `zip:///a::file:///b`. Returns `None` if there is no inner URI.
+/// Returns the outer and inner schemes of a URI that contains another URI; `None` if there is no inner URI. Some servers read the
+/// inner URI instead of the whole URI. Examples are `url:file:///a`, `jar:url:file:///a`, `simplecache::a` and
+/// `sqlite:///file:a`.
+///
+/// The inner URI follows the outer scheme or `:///`, and its scheme is `url`, `file` or a scheme such as `http`. After `::`, the
+/// inner URI can also have no scheme. Several URIs can form a chain, such as `zip:///a::file:///b`.
 pub(super) fn schemes_with_nested_uri(uri: &str) -> Option<Vec<String>> {
     let decoded = percent_decode_str(uri).decode_utf8_lossy().to_lowercase();
     let text = before(&decoded, &['?', '#']);
@@ -165,7 +167,8 @@ fn check_dots(text: &str) -> Result<(), &'static str> {
     }
 }
 
-/// Checks that each escape is necessary, and that no server interprets the escaped character as a delimiter.
+/// Checks that each escape is necessary, and that no server interprets the escaped character as a delimiter. `is_fixed` says
+/// whether all servers split URIs of this scheme in the same way.
 fn check_escapes(uri: &str, is_fixed: bool) -> Result<(), &'static str> {
     let decoded = percent_decode_str(uri).decode_utf8();
     let decoded = decoded.map_err(|_| "its escapes are not UTF-8")?;
@@ -248,7 +251,8 @@ fn check_authority(scheme: &str, authority: AuthorityComponents<'_>) -> Result<(
     }
 }
 
-/// Returns whether the host is a name, an address in brackets, or four decimal numbers. Some URI parsers convert other numbers to addresses.
+/// Returns whether the host is a name, an address in brackets, or four decimal numbers. Some URI parsers convert other numbers to
+/// addresses.
 fn is_plain_host(host: &str) -> bool {
     let last = host.rsplit('.').next();
     let is_number = last.is_some_and(|label| label.starts_with(|c: char| c.is_ascii_digit()));
@@ -308,8 +312,8 @@ fn numeric_address(host: &str, is_octal: bool) -> Option<Ipv4Addr> {
     (last <= rest).then(|| Ipv4Addr::from_bits(address | last))
 }
 
-/// Returns whether the host of a pattern is an IPv4 address or a name of this machine, or has a `*` and can match such a host. Returns `false` for `*`, which
-/// matches every host.
+/// Returns whether the host of a pattern is an IPv4 address or a name of this machine. Also returns `true` if the host has a `*`
+/// and can match such a host. Returns `false` for `*` alone, which matches every host.
 pub(super) fn is_address_pattern(host: &str) -> bool {
     let is_number = |c: char| c.is_ascii_hexdigit() || ".*xX".contains(c);
     let has_digit = host.contains(|c: char| c.is_ascii_digit());
@@ -323,7 +327,7 @@ pub(super) fn is_address_pattern(host: &str) -> bool {
 /// The usual names and addresses of this machine.
 const MACHINE: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
-/// Returns whether the host of a URI can be another form of an address that the host of a pattern matches.
+/// Returns whether the host of a URI can be an address that the host of a pattern matches in another spelling.
 pub(super) fn can_be_same_address(pattern: &str, host: &str) -> bool {
     if pattern.eq_ignore_ascii_case(host) {
         return false;

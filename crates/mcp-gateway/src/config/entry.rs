@@ -53,7 +53,7 @@ fn has_empty_value(server: &ServerConfig) -> bool {
 /// Headers with credentials of a user.
 const CREDENTIALS: [&str; 3] = ["authorization", "cookie", "x-api-key"];
 
-/// The key in the configuration of the command that prints headers.
+/// The configuration key of the command that prints headers.
 const HELPER: &str = "headersHelper";
 
 /// Returns the text that describes a source of headers in a message.
@@ -86,8 +86,8 @@ pub(super) struct ServerEntry {
     pub(super) settings: ServerSection,
     /// The hash of the contents of the certificate files, so that renewed files are noticed.
     pub(super) certificates: String,
-    /// The configuration of the server for each user, with the account of the user, by the key of the user; `None` if all users
-    /// have the account of the gateway.
+    /// The configuration of the server with the account of each user, by the key of the user. `None` if all users have the
+    /// account of the gateway.
     pub(super) accounts: Option<BTreeMap<String, ServerConfig>>,
 }
 

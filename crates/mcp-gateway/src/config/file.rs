@@ -184,7 +184,7 @@ pub(super) struct ServerSection {
     pub(super) is_read_only: bool,
     /// The proxy for this server, instead of the proxy for all servers.
     pub(super) proxy: Option<ProxyUrl>,
-    /// The TLS settings for this server. A member that is absent has the value for all servers.
+    /// The TLS settings for this server. For an absent member, the setting for all servers applies.
     pub(super) tls: TlsSection,
     /// The settings of tools, by their names at the server.
     pub(super) tools: BTreeMap<String, ToolSection>,
@@ -258,7 +258,8 @@ impl AccountSection {
     /// Returns the configuration of the server for this user. It contains nothing from the account of the gateway.
     ///
     /// # Errors
-    /// The account has headers for a program or variables for a URL, or it has neither.
+    /// The server is a program, but the account has headers or has no variables. Or the server has a URL, but the account has
+    /// variables or has no headers.
     pub(super) fn server(&self, server: &ServerConfig) -> Result<ServerConfig, InvalidServer> {
         let mut server = server.clone();
         match &mut server.launch {

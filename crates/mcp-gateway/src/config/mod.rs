@@ -224,7 +224,8 @@ impl GatewayConfig {
         self
     }
 
-    /// Replaces the variables of servers, tokens and the cluster, and checks all programs, URLs, headers, names and transforms. Starts nothing.
+    /// Replaces the variables of servers, tokens and the cluster, and checks all programs, URLs, headers, names and transforms.
+    /// Starts nothing.
     ///
     /// # Errors
     /// The error names the server or the setting.

@@ -13,7 +13,7 @@ impl Core {
     /// Creates the transport of a new connection for a client. Call it before other connections are closed to make room.
     ///
     /// # Errors
-    /// The configuration is invalid. Or users have accounts, and this client has no account, or the last attempt with its account
+    /// The configuration is invalid; users have accounts, but this client has no account; or the last attempt with its account
     /// failed a short time ago.
     pub(super) fn transport_for(&self, client: &Owner) -> Result<Box<dyn Transport>, ErrorObject> {
         let upstream = &self.upstream;
@@ -31,8 +31,9 @@ impl Core {
             .map_err(|error| self.not_opened(client, error))
     }
 
-    /// Returns whether the gateway may end a call of another client to make room for a connection of this client. It must not if
-    /// the server has refused the account of this user: otherwise, the user could end one call after the other.
+    /// Returns whether the gateway may end a call of another client to make room for a connection of this client. Returns `false`
+    /// if the server has refused the account of this user. Otherwise, the failing attempts of this user could end one call after
+    /// the other.
     pub(super) fn may_end_calls(&self, client: &Owner) -> bool {
         let user = self.user_of(client);
         user.is_none_or(|user| !self.account_failures.has_failed(user))
@@ -46,7 +47,7 @@ impl Core {
         }
     }
 
-    /// Converts the reason why a connection for a client could not be opened to an error.
+    /// Creates the error for a connection that could not be opened for a client. `error` is the reason.
     pub(super) fn not_opened(&self, client: &Owner, error: Error) -> ErrorObject {
         let server = &*self.upstream.name;
         match error {

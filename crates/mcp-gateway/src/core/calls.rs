@@ -217,8 +217,8 @@ impl Core {
         self.run_parkable(call, context).await
     }
 
-    /// Sends a request. If the server reports that the tool echoes other parameters in headers, sends the request again once.
-    /// `running` is the entry of the call, if the call has an entry.
+    /// Sends a request. If the server responds that the HTTP headers do not match the params, learns which params are echoed in
+    /// headers. Then sends the request once more. `running` is the entry of the call; `None` if the request has no entry.
     pub(super) async fn send(
         &self,
         connection: &Arc<UpstreamConnection>,
@@ -281,8 +281,8 @@ impl Core {
         of_server(error, &self.upstream.name, &self.missing_scopes)
     }
 
-    /// Converts the reason why a call has no response to an error. If the gateway has several servers, the error does not contain
-    /// their addresses.
+    /// Creates the error for a call without a response; `error` is the reason. If the gateway has several servers, the created
+    /// error does not contain their addresses.
     fn no_response(&self, error: &CallError) -> ErrorObject {
         let server = &*self.upstream.name;
         if let CallError::Failed(error) = error

@@ -20,6 +20,7 @@ use crate::upstream::unavailable;
 
 /// Backoff after the first failed attempt to connect. The backoff doubles after each further failure, up to [`MAX_BACKOFF`].
 const INITIAL_BACKOFF: Duration = Duration::from_millis(100);
+/// Maximum backoff between attempts to connect.
 const MAX_BACKOFF: Duration = Duration::from_secs(30);
 /// Maximum time that the gateway waits for a server to end before it starts the program again.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -157,9 +158,9 @@ impl Core {
         }
     }
 
-    /// Returns whether the connection must be opened again even if there is no request. This is the case if clients wait for
-    /// changes, or if a gateway with several servers reports this server as not connected. Such a server may receive no requests
-    /// until it is ready, so it might never be connected again.
+    /// Returns whether the connection must be opened again even if there is no request. There are two cases. First, clients wait
+    /// for changes. Second, a gateway with several servers reports this server as not connected. While the server is reported as
+    /// not connected, it may receive no requests, so no request would open the connection.
     pub(super) fn is_wanted(&self) -> bool {
         let is_reported = self.catalog.is_some() && self.shared.is_failing.load(Ordering::Acquire);
         !*self.closing.borrow() && (is_reported || self.changes.has_subscriptions())

@@ -23,9 +23,10 @@ const MAX_DELAY_FOR_OTHERS: Duration = Duration::from_secs(2);
 const MAX_SUBSCRIBING: usize = 8;
 /// Maximum time to restore all subscriptions of a session.
 const MAX_RESTORE_WAIT: Duration = Duration::from_secs(60);
-/// Maximum time for which the connection cannot be closed to make room while its subscriptions are restored.
+/// Maximum time for which a connection is protected from being closed to make room, while its subscriptions are restored.
 const MAX_RESTORE_HOLD: Duration = Duration::from_millis(500);
-/// Maximum time that one `resources/subscribe` can delay the other requests.
+/// Maximum time to wait for the response to one `resources/subscribe`, while subscriptions are restored. Other resources wait for
+/// this response.
 const MAX_SUBSCRIBE_WAIT: Duration = Duration::from_secs(10);
 
 /// Returns the information and capabilities of a session's client, which the gateway declares to an upstream server. The

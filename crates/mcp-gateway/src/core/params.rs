@@ -107,7 +107,7 @@ fn without_tasks(capabilities: &str) -> String {
     text.finish()
 }
 
-/// A client with a session, and the connection to the stateless server that sends its requests.
+/// A client with a session, and the connection on which the gateway sends the client's requests to the stateless server.
 pub(super) struct SessionClient<'a> {
     pub(super) session: &'a Session,
     pub(super) connection: &'a UpstreamConnection,

@@ -60,7 +60,7 @@ impl Core {
         Ok(Payload::Boxed(Box::new(RawResult(required))))
     }
 
-    /// Returns the facts of a call to which its `requestState` is bound if several processes share parked calls.
+    /// Returns the values to which the `requestState` of a call is bound if several processes share parked calls.
     fn binding<'a>(
         &'a self,
         method: &str,

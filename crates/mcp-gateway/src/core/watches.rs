@@ -1,4 +1,5 @@
-//! Subscriptions to resources: on the shared connection and the connections of the pool, or on the separate connection of a principal.
+//! Subscriptions to resources: on the shared connection and the connections of the pool, or on the separate connection of a
+//! principal.
 //!
 //! Each connection to a program on stdio is a separate process. With subscriptions on the connections of the pool, a client is
 //! also notified of changes that its calls cause in other processes.
@@ -39,7 +40,7 @@ struct SubscriptionTable {
     has_several_clients: bool,
 }
 
-/// A callback that delivers the URI of a changed resource. [`Updates`] says for whose subscriptions the server sent the update.
+/// A callback that delivers the URI of a changed resource. [`Updates`] says which clients' subscriptions caused the update.
 type Deliver = Box<dyn Fn(&str, Updates) + Send + Sync>;
 
 /// A resource that a client watches.
@@ -52,7 +53,7 @@ struct ResourceSubscription {
     pooled: Mutex<JoinSet<()>>,
 }
 
-/// The clients for whose subscriptions the server sends updates on a connection.
+/// The clients whose subscriptions cause the updates that the server sends on a connection.
 #[derive(Clone, Copy, PartialEq)]
 enum Updates {
     OfThisClient,
@@ -70,7 +71,7 @@ impl Updates {
 }
 
 impl ResourceSubscription {
-    /// Delivers the changes that another subscription to this resource receives.
+    /// Also delivers the changes from `subscription`: another subscription to the same resource.
     fn add(self: &Arc<Self>, mut subscription: Subscription) {
         let watch = Arc::downgrade(self);
         let updates = Updates::of(self.principal.is_some());
@@ -223,7 +224,7 @@ impl Core {
         }
     }
 
-    /// Converts the reason why a resource cannot be watched to an error.
+    /// Creates the error for a resource that cannot be watched. `error` is the reason.
     fn not_watched(&self, error: &Error) -> ErrorObject {
         let has_no_address = matches!(
             error,
@@ -238,7 +239,7 @@ impl Core {
         }
     }
 
-    /// Returns the filter that decides about which changed resources clients may be notified. On a gateway with several servers,
+    /// Returns the filter that decides whether a client may be notified of a changed resource. On a gateway with several servers,
     /// the filter applies the access rules. Otherwise, it allows all changes.
     pub(super) fn may_notify(&self) -> MayNotify {
         let (changes, catalog) = (Arc::clone(&self.changes), self.catalog.clone());
@@ -261,9 +262,10 @@ impl Core {
         principal.filter(|_| !self.upstream.is_shared())
     }
 
-    /// Returns whether clients of a shared connection may be notified of a part of the resource to which they have subscribed. If
-    /// several clients have subscribed, the server may have sent the update for another client, whose URIs are secret. The update
-    /// is therefore delivered only if the list of resources, which all clients see, contains the part.
+    /// Returns whether a client of a shared connection may be notified of a change of `part`. The client has subscribed to a
+    /// resource that contains this part. If several clients have subscribed, the server may have sent the update for another
+    /// client, whose URIs are secret. The update is therefore delivered only if the list of resources, which all clients see,
+    /// contains the part.
     fn shows_part(&self, part: &str) -> bool {
         let catalog = self.catalog.as_deref();
         !lock(&self.watches.0).has_several_clients

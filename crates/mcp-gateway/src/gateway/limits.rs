@@ -85,7 +85,8 @@ impl Drop for RequestGuard {
 }
 
 impl RequestCounter {
-    /// Counts a request of a client. `requests` is the number of requests that the gateway sends to servers for it.
+    /// Counts a request of a client. `requests` is the number of requests that the gateway sends to servers to serve this
+    /// request.
     ///
     /// # Errors
     /// The client has reached a limit.

@@ -27,6 +27,7 @@ use crate::upstream::unavailable;
 const MAX_NAME: usize = 32;
 /// Backoff after the first failed attempt to connect. The backoff doubles after each further failure, up to [`MAX_BACKOFF`].
 const INITIAL_BACKOFF: Duration = Duration::from_millis(100);
+/// Maximum backoff between attempts to connect.
 const MAX_BACKOFF: Duration = Duration::from_secs(30);
 
 /// A server for a [`Gateway`](super::Gateway), and its settings.

@@ -44,7 +44,7 @@ pub(super) struct State {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Settings {
     pub(crate) instructions: Option<String>,
-    /// Maximum time for the pages of the servers that the gateway needs for a list.
+    /// Maximum time in which the servers must return the pages that the gateway needs for a list.
     pub(crate) list_timeout: Duration,
     /// The maximum number of tools in a list. If there are more tools, clients search for them.
     pub(crate) search_above: Option<usize>,

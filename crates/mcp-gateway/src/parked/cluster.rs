@@ -14,8 +14,8 @@ use serde_json::json;
 use super::{Fingerprint, unknown_state};
 use crate::upstream::FORWARDED_MEMBER;
 
-/// The keys that all processes of a gateway share, and the address of this process. With a cluster, a client may send the request that
-/// continues a parked call to any process. Cloning shares the keys.
+/// The keys that all processes of a gateway share, and the address of this process. With a cluster, a client may send the request
+/// that continues a parked call to any process. Cloning shares the keys.
 ///
 /// The `requestState` of a parked call then contains the address of the process that runs the call. The `requestState` is
 /// encrypted, and is bound to the principal, the params and the lifetime of the call. A client can therefore neither read nor
@@ -130,8 +130,8 @@ pub(crate) fn forward(context: &RequestContext, address: &str) -> ErrorObject {
 const FORWARDED: &str = "the process of the gateway that runs this call cannot be reached, so the call cannot be continued; send the original \
                          request again without requestState";
 
-/// Returns whether [`forward`] has created the error. Servers and clients cannot imitate it, see
-/// [`of_peer`](crate::upstream::of_peer).
+/// Returns whether the error was created by [`forward`]. Servers and clients cannot forge such an error, because
+/// [`of_peer`](crate::upstream::of_peer) removes the member `forwarded` from their errors.
 pub(crate) fn is_forwarded(error: &ErrorObject) -> bool {
     (error.data.as_ref()).is_some_and(|data| data.get(FORWARDED_MEMBER).is_some())
 }

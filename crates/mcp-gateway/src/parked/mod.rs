@@ -24,7 +24,7 @@ use crate::upstream::ParkingLimits;
 /// Time to wait for further server requests after the first server request of a call, before the call is parked.
 const GATHER: Duration = Duration::from_millis(5);
 
-/// Each client can use one part in `CLIENTS` of the memory for parked calls.
+/// One client can use at most the fraction 1/`CLIENTS` of the memory for parked calls.
 const CLIENTS: usize = 8;
 
 /// The params that a client adds to the request only to continue a call.

@@ -18,11 +18,11 @@ use mcp_protocol::LogLimit;
 const MAX_CLOSING_PER_CLIENT: usize = 4;
 /// Maximum number of connections of all clients that are being closed to make room for other connections.
 const MAX_CLOSING: usize = 8;
-/// Times for a request that must wait for a connection. `MAX_WAIT` is the maximum if calls of all clients use all connections.
-/// `MAX_OWN_WAIT` is the maximum if calls of the same client use all connections that the client may open. `RETRY_INTERVAL` is
-/// the time between two searches for a connection.
+/// Maximum time that a request waits for a connection while calls of all clients use all connections.
 const MAX_WAIT: Duration = Duration::from_secs(2);
+/// Maximum time that a request waits for a connection while calls of its client use all connections that this client may open.
 const MAX_OWN_WAIT: Duration = Duration::from_secs(30);
+/// Time between two searches for a connection, while a request waits.
 const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Maximum total size of the messages that a server has not read, on all its connections, in bytes. One client can use half of

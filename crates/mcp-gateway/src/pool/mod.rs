@@ -22,16 +22,16 @@ use crate::connection::{InUse, UpstreamConnection};
 
 /// Time after which an unused connection is closed.
 const MAX_IDLE: Duration = Duration::from_secs(60);
-/// Time after which an unused connection to the program of a stateless server is closed. It is longer than [`MAX_IDLE`], because
-/// the principal then loses the data that the program has in memory.
+/// Time after which an unused connection to the program of a stateless server is closed. It is longer than [`MAX_IDLE`]: when the
+/// connection is closed, the program ends, and the principal loses the data in the memory of the program.
 const MAX_PROGRAM_IDLE: Duration = Duration::from_secs(30 * 60);
 
 /// The key of pooled connections: requests with equal keys may use the same connection.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     pub(crate) principal: Option<Principal>,
-    /// The client, if the server can send messages that do not name their call. A message that arrives after the response of its
-    /// call then still reaches the same client.
+    /// The client, if the server can send messages that do not name their call; otherwise `None`. With this member, no other
+    /// client uses the connection. A message that arrives after the response of its call therefore reaches the same client.
     pub(crate) owner: Option<Owner>,
     /// The client information and capabilities as JSON text. `None` for the separate connection of a principal, whose requests
     /// contain this data or need no session.

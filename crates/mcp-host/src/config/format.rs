@@ -38,9 +38,9 @@ pub(super) struct Written {
 }
 
 impl ConfigFormat {
-    /// Returns the format of the file at this path. If a host has a file at this path, it is the format of the host. Otherwise,
-    /// it is the format of Codex for `.toml`, [`Yaml`](Self::Yaml) for `.yaml` and `.yml`, and [`Standard`](Self::Standard) for
-    /// any other path.
+    /// Returns the format of the file at this path. A path at which a known host has a file gives the format of this host. Any
+    /// other path gives the format of Codex if it ends with `.toml`, [`Yaml`](Self::Yaml) if it ends with `.yaml` or `.yml`, and
+    /// otherwise [`Standard`](Self::Standard).
     pub fn of_path(path: impl AsRef<Path>) -> Self {
         let path = path.as_ref();
         match host_of(path) {
@@ -67,8 +67,8 @@ impl ConfigFormat {
         matches!(self, Self::Standard | Self::VsCode | Self::Gemini)
     }
 
-    /// Reads a text. If `path` is known, it is the path of the file with the text. A file of Claude Code can have servers for
-    /// several folders; the servers for `folder` take precedence over the servers for all folders.
+    /// Reads a text. `path` is the path of the file with the text, if it is known. A file of Claude Code can have servers for
+    /// several folders. The servers for `folder` take precedence over the servers for all folders.
     pub(super) fn read(
         self,
         text: &str,
@@ -214,7 +214,7 @@ fn folder_servers(root: &mut Map<String, Value>, folder: &Path) -> Option<(Strin
 }
 
 impl References {
-    /// Rewrites each reference in the texts of a server in the form `${NAME}`.
+    /// Rewrites each reference in the texts of a server to the form `${NAME}`.
     fn translate(self, value: &mut Value) {
         match self {
             Self::Braces => {}

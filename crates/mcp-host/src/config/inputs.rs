@@ -59,7 +59,7 @@ impl ConfigInput {
         self.description.as_deref()
     }
 
-    /// Returns the value for the case that the user enters nothing.
+    /// Returns the value to use if the user enters nothing.
     pub fn default_value(&self) -> Option<&str> {
         self.default.as_deref()
     }

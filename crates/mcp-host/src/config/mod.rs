@@ -77,7 +77,7 @@ pub(crate) struct Configured {
 struct ConfigFile {
     path: PathBuf,
     format: ConfigFormat,
-    /// The folder whose servers are read from a file with servers for several folders.
+    /// The folder for which servers are read, if the file has servers for several folders.
     folder: PathBuf,
     is_project: bool,
     /// The state of the file before it was read, so that a change while it is read is noticed.

@@ -188,7 +188,8 @@ impl ServerConfig {
     /// Reads the file with environment variables, if the configuration names a file, and replaces all references to variables.
     ///
     /// # Errors
-    /// The error names the first variable without a value, the environment variable whose name is not valid, or the file that cannot be read.
+    /// The error names the first variable without a value, the environment variable whose name is not valid, or the file that
+    /// cannot be read.
     pub fn resolve(&self, variables: &Variables) -> Result<Self, ConfigError> {
         let mut resolved = self.clone().with_env_file(variables)?;
         resolved.check_names()?;

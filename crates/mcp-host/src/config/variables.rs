@@ -211,7 +211,7 @@ pub(crate) fn references(text: &str) -> Vec<String> {
     parts(text).into_iter().filter_map(reference).collect()
 }
 
-/// Returns the ids of the inputs in a text for which the text has no default.
+/// Returns the ids of the inputs in a text. Leaves out inputs for which the text has a default.
 pub(super) fn inputs(text: &str) -> impl Iterator<Item = &str> {
     parts(text).into_iter().filter_map(|part| match part {
         Part::Reference(reference) => match variable_of(reference) {

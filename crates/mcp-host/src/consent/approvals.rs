@@ -27,8 +27,8 @@ pub struct ApprovalKey {
 /// a new approval is needed.
 ///
 /// Each approval has a separate random key, so two approvals of the same server have different fingerprints. Without the key, the
-/// hash reveals no values of variables and headers. The fingerprint contains the key, so only the owner must be able to read a
-/// store.
+/// hash reveals no values of variables and headers. The fingerprint contains the key, so a store must be readable only by its
+/// owner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Approval {
@@ -187,7 +187,8 @@ fn invalid(path: &Path, detail: impl std::fmt::Display) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, message)
 }
 
-/// Opens a file. If the file does not exist, creates a file that only its owner can read. Does not wait for the other end of a pipe.
+/// Opens a file. If the file does not exist, creates a file that only its owner can read. Does not wait for the other end of a
+/// pipe.
 #[doc(hidden)]
 pub fn open_private_file(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     #[cfg(unix)]

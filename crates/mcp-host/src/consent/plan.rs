@@ -104,8 +104,8 @@ impl LaunchPlan {
         found
     }
 
-    /// Returns the variables that decide which code runs, with their values. In a URL, such as that of a proxy, `[redacted]`
-    /// replaces the credentials.
+    /// Returns the variables that decide which code runs, with their values. If a value contains a URL, such as the URL of a
+    /// proxy, `[redacted]` replaces the credentials in the URL.
     pub fn code_variables(&self) -> BTreeMap<String, String> {
         let Launch::Stdio { env, .. } = &self.started.launch else {
             return BTreeMap::new();

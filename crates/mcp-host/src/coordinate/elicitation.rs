@@ -149,7 +149,7 @@ fn field_text(field: &PrimitiveSchemaDefinition) -> String {
 pub(super) type ShowForm =
     Arc<dyn Fn(ElicitationRequest) -> BoxFuture<'static, ElicitResult> + Send + Sync>;
 
-/// Returns the closure, so that the compiler infers its type.
+/// Returns a closure that calls the handler.
 pub(super) fn show_form(forms: impl ElicitationHandler) -> ShowForm {
     let forms = Arc::new(forms);
     Arc::new(move |request| {

@@ -109,7 +109,8 @@ impl Sampling {
         }
     }
 
-    /// Answers a request. The depth is determined from the calls that are running now, not when the future is polled.
+    /// Answers a request. The depth is determined from the calls that run when this method is called, not when the returned
+    /// future is polled.
     pub(super) fn answer(
         self: Arc<Self>,
         mut sample: Sample,

@@ -75,7 +75,8 @@ impl HostBuilder {
     }
 
     /// Sets the certificates and the proxy for servers with a URL. [`ServerConfig::network`](crate::ServerConfig::network)
-    /// replaces them for one server. Default: the certificates of the operating system, and the proxy of the environment variables.
+    /// replaces them for one server. Default: the certificates of the operating system, and the proxy of the environment
+    /// variables.
     pub fn network(mut self, network: NetworkConfig) -> Self {
         self.network = network;
         self
@@ -218,8 +219,8 @@ impl HostBuilder {
 
     /// Records which servers have returned results to the conversation, except [trusted](Self::trust) servers. Text from a
     /// recorded server could cause later calls. A later call of a tool of another server therefore needs consent, even if a rule
-    /// or an earlier decision allows the call. The exception are tools of trusted servers that are annotated as not destructive.
-    /// A server that sends a sampling request is recorded before the [model](Self::model) receives the request.
+    /// or an earlier decision allows the call. This does not apply to tools that belong to a trusted server and are annotated as
+    /// not destructive. A server that sends a sampling request is recorded before the [model](Self::model) receives the request.
     /// [`Host::begin_conversation`] clears the record. Default: off.
     pub fn track_untrusted_results(mut self) -> Self {
         self.gate.get_or_insert_default().labels = Some(UntrustedSources::default());

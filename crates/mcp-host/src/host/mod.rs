@@ -156,7 +156,8 @@ impl Host {
     }
 
     /// Clears the record of untrusted servers ([`HostBuilder::track_untrusted_results`]), and removes the truncated results
-    /// ([`HostBuilder::max_result_bytes`]). Call it when the model starts a conversation that contains none of the earlier results.
+    /// ([`HostBuilder::max_result_bytes`]). Call it when the model starts a conversation that contains none of the earlier
+    /// results.
     pub fn begin_conversation(&self) {
         if let Some(results) = self.long_results() {
             results.clear();
@@ -224,8 +225,8 @@ impl Host {
     }
 
     /// Replaces the roots of all servers that have no separate roots ([`set_server_roots`](Self::set_server_roots)), and notifies
-    /// them. Reads the file system. Returns `false` and changes nothing if the host was started without [`HostBuilder::roots`].
-    /// An empty list of roots at the start is sufficient.
+    /// these servers. Reads the file system. Returns `false` and changes nothing if the host was started without
+    /// [`HostBuilder::roots`]. A host that was started with an empty list of roots can get roots later.
     pub fn set_roots(&self, paths: impl IntoIterator<Item = impl Into<PathBuf>>) -> bool {
         let paths = paths.into_iter().map(Into::into).collect();
         self.change_roots(|roots| roots.all = paths)

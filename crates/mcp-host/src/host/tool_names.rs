@@ -33,7 +33,7 @@ impl ToolNames {
         Self { list, names, index }
     }
 
-    /// Returns the tools that have a name, each with its name, in the order of the list.
+    /// Returns the tools that the configuration does not hide, each with its name for the model, in the order of the list.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Arc<Tool>)> {
         let names = self.names.iter();
         names.filter_map(|(name, position)| Some((name.as_str(), self.list.items.get(*position)?)))

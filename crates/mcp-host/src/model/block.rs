@@ -1,4 +1,4 @@
-//! Content of servers as the text and media of a model, and messages in the formats of model APIs.
+//! Converts content from servers to text and media for a model, and builds messages in the formats of model APIs.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::ModelApi;
 use crate::text::{one_line, printable};
 
-/// A block of content of a server.
+/// A block of content from a server.
 #[derive(Debug, Clone, Hash)]
 pub(super) enum Block<'a> {
     Text(Cow<'a, str>),
@@ -19,9 +19,9 @@ pub(super) enum Block<'a> {
 #[derive(Debug, Clone, Hash)]
 pub(super) struct Media<'a> {
     pub(super) mime_type: Cow<'a, str>,
-    /// Base64, as the server writes it.
+    /// The data in base64, exactly as the server has sent it.
     pub(super) data: Cow<'a, str>,
-    /// The URI, or the kind of content.
+    /// The URI of a resource; otherwise, the kind of content, such as `image`.
     pub(super) name: Cow<'a, str>,
 }
 
@@ -33,7 +33,7 @@ pub(super) enum Part<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// Returns the block for a content block. A link is a text that names the resource.
+    /// Converts a content block. A resource link becomes a text with the name and the URI of the resource.
     pub(super) fn of(block: &'a ContentBlock) -> Self {
         match block {
             ContentBlock::Text(text) => Self::text(&*text.text),
@@ -49,7 +49,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Returns the block for the contents of a resource. A text begins with its URI, unless the reader knows this URI.
+    /// Converts the contents of a resource. A text begins with the URI of the resource, unless this URI is `known_uri`.
     pub(super) fn of_contents(contents: &'a ResourceContents, known_uri: Option<&str>) -> Self {
         match contents {
             ResourceContents::Text(text) if known_uri == Some(&text.uri) => Self::text(&*text.text),
@@ -95,7 +95,8 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Returns the part for a place that accepts these MIME types. Other media, and data that is not base64, are named in a text.
+    /// Converts the block to a part of a message in which only media of the types `accepted` are allowed. Other media, and media
+    /// whose data is not base64, become a text that names the media.
     pub(super) fn into_part(self, accepted: &[&str]) -> Part<'a> {
         let Media {
             mime_type,
@@ -130,7 +131,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// Returns a text of a server for one line, with at most 200 characters and without invisible ones.
+/// Returns a text from a server on one line, cut to at most 200 characters, and with invisible characters escaped.
 pub(super) fn shortened(text: &str) -> String {
     const MAX: usize = 200;
     let mut characters = text.chars();
@@ -142,7 +143,8 @@ pub(super) fn shortened(text: &str) -> String {
     }
 }
 
-/// Returns base64 as model APIs accept it: without white space, and without the beginning of a `data:` URL. `None` if the text is not base64.
+/// Returns base64 in the form that model APIs accept: without white space, and without the beginning of a `data:` URL. Returns
+/// `None` if the text is not base64.
 fn base64(text: &str) -> Option<Cow<'_, str>> {
     let data = match text.strip_prefix("data:") {
         Some(url) => url.split_once(";base64,")?.1,
@@ -160,7 +162,7 @@ fn base64(text: &str) -> Option<Cow<'_, str>> {
 }
 
 impl ModelApi {
-    /// Returns the MIME types of media that a message of the user can have.
+    /// Returns the MIME types of the media that the API accepts in a user message.
     pub(super) fn message_media(self) -> &'static [&'static str] {
         match self {
             Self::OpenAiChat => &[
@@ -198,7 +200,7 @@ impl ModelApi {
         }
     }
 
-    /// Returns a text as content of a message of the user, or of a result.
+    /// Returns a text as a content part of a user message or of a tool result.
     pub(super) fn text_content(self, text: &str) -> Value {
         match self {
             Self::OpenAiChat | Self::Anthropic => json!({ "type": "text", "text": text }),
@@ -207,7 +209,7 @@ impl ModelApi {
         }
     }
 
-    /// Returns media in base64 as content of a message of the user, or of a result. The API accepts the MIME type.
+    /// Returns media in base64 as a content part of a user message or of a tool result. The API must accept `mime_type`.
     pub(super) fn media_content(self, mime_type: &str, data: &str) -> Value {
         let url = || format!("data:{mime_type};base64,{data}");
         let is_pdf = mime_type == "application/pdf";
@@ -238,7 +240,7 @@ impl ModelApi {
         }
     }
 
-    /// Returns a message of the user.
+    /// Returns a user message.
     pub(super) fn user_message(self, content: &[Value]) -> Value {
         match self {
             Self::Gemini => json!({ "role": "user", "parts": content }),
@@ -246,7 +248,7 @@ impl ModelApi {
         }
     }
 
-    /// Returns a message of the model, which has only text.
+    /// Returns a message of the model, which can contain only text.
     pub(super) fn model_message(self, text: &str) -> Value {
         match self {
             Self::OpenAiChat | Self::OpenAiResponses => {

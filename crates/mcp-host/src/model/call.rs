@@ -15,7 +15,7 @@ use crate::host::{Host, READ_RESULT};
 pub struct ToolUse {
     /// The id that connects the result with the call; empty if the API gives none.
     pub id: String,
-    /// The name for the model.
+    /// The name of the tool for the model.
     pub name: String,
     /// The arguments: an object, or a string if the model did not write a JSON object.
     pub input: Value,
@@ -47,8 +47,9 @@ impl ToolUse {
 }
 
 impl ModelApi {
-    /// Returns the calls in a response, in their order. For a response without calls, in any form, the list is empty. A search that
-    /// the API leaves to the host ([`ToolSearch::Client`](super::ToolSearch::Client)) is a call of `tool_search`.
+    /// Returns the calls in a response, in their order. Returns an empty list if the response contains no calls or has another
+    /// structure. With [`ToolSearch::Client`](super::ToolSearch::Client), the API leaves the search for tools to the host. Such a
+    /// search is a call of `tool_search`.
     pub fn tool_uses(self, response: &Value) -> Vec<ToolUse> {
         let items = match self {
             Self::OpenAiChat => &response["choices"][0]["message"]["tool_calls"],
@@ -89,14 +90,15 @@ impl ModelApi {
 }
 
 impl Host {
-    /// Calls a tool for a model, as [`call_tool`](Self::call_tool) does.
+    /// Calls a tool for a model, in the same way as [`call_tool`](Self::call_tool).
     ///
-    /// Also runs the tools of the host itself: `search_tools`, `call_tool` and `tool_search` (see [`ModelApi::tools_within_budget`]), and
-    /// `read_result` (see [`HostBuilder::max_result_bytes`](crate::HostBuilder::max_result_bytes)).
+    /// Also runs the tools of the host itself: `search_tools`, `call_tool` and `tool_search` (see
+    /// [`ModelApi::tools_within_budget`]), and `read_result` (see
+    /// [`HostBuilder::max_result_bytes`](crate::HostBuilder::max_result_bytes)).
     ///
     /// # Errors
-    /// As [`call_tool`](Self::call_tool), and [`HostError::Arguments`] if the arguments are not a JSON object.
-    /// [`ModelApi::results`] tells the model about the error.
+    /// The errors of [`call_tool`](Self::call_tool), and [`HostError::Arguments`] if the arguments are not a JSON object.
+    /// [`ModelApi::results`] converts the error to a result for the model.
     pub async fn call(&self, tool_use: &ToolUse) -> Result<CallToolResult, HostError> {
         let name = &tool_use.name;
         if !tool_use.input.is_object() {
@@ -121,7 +123,8 @@ impl Host {
         })
     }
 
-    /// Returns the name of the tool that has this name for Gemini, if Gemini does not accept the name of the tool.
+    /// Returns the name at the host of the tool that has the name `name` in the format of Gemini. Returns `None` if both names
+    /// are the same, or if there is no such tool.
     fn of_gemini(&self, name: &str) -> Option<String> {
         if !name.starts_with('_') || self.find_tool(name).is_some() {
             return None;

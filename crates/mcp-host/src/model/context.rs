@@ -1,4 +1,4 @@
-//! What a person attaches to a conversation: resources, prompts and skills of all servers.
+//! The items that a person attaches to a conversation: resources, prompts and skills of all servers.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -23,7 +23,7 @@ use crate::text::printable;
 const MAX_ITEMS: usize = 1_000;
 /// Maximum total size of the items in a context, in bytes.
 const MAX_BYTES: usize = 64 << 20;
-/// Number of tokens that an image counts. APIs count 85 to about 1,600, by its size.
+/// Number of tokens for which an image counts. Depending on the size of the image, APIs count 85 to about 1,600 tokens.
 const TOKENS_OF_IMAGE: usize = 1_600;
 /// The types of images that an API accepts in a message of the user.
 const IMAGES: [&str; 6] = [
@@ -34,22 +34,23 @@ const IMAGES: [&str; 6] = [
     "image/heic",
     "image/heif",
 ];
-/// Number of bytes of the text that replaces media, in addition to their name and type.
+/// Number of bytes of the text that replaces media, without the name and the type of the media.
 const REPLACED_TEXT: usize = 80;
-/// Number of bytes of other media that count as one token.
+/// Number of bytes that count as one token, for media that are not images.
 const MEDIA_BYTES_PER_TOKEN: usize = 500;
 /// Number of tokens that the JSON of a block needs in addition to its content.
 const TOKENS_OF_BLOCK: usize = 12;
-/// Number of bytes that a small allocation takes at least.
+/// Minimum number of bytes that an allocation takes.
 const ALLOCATION: usize = 32;
 /// Maximum number of media of an item that are reported as replaced.
 const MAX_REPLACED: usize = 100;
 
-/// What a person has attached to a conversation: resources, messages of prompts, and instructions of skills of all servers of a host.
+/// The items that a person has attached to a conversation: resources, messages of prompts, and instructions of skills. The items
+/// can be from all servers of a host.
 ///
-/// Nothing of it is sent to a server. Each item is read once, when it is attached, so that the conversation stays the same. Attach it again
-/// for its present content. Resources and skills are between two marks, with the name of the server. The marks have a number that no server
-/// knows, so that the text of a server cannot look like the end of its item.
+/// No item is sent to a server. An item is read once, when it is attached, so that the conversation stays the same. To get its
+/// current content, attach it again. Two marks enclose each resource and each skill, and the first mark names the server. The
+/// marks contain a number that no server knows. Text from a server therefore cannot imitate the end of its item.
 ///
 /// ```no_run
 /// # async fn run(host: mcp_host::Host) -> Result<(), mcp_host::HostError> {
@@ -82,23 +83,24 @@ pub struct HostContext {
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ContextItem {
-    /// A prompt, a resource or a skill.
+    /// The kind of item: a prompt, a resource or a skill.
     pub kind: ActionKind,
     /// The name of the server.
     pub server: String,
     /// The name for a person, as in the lists of the host: [`HostPrompt::name`](crate::HostPrompt::name),
     /// [`HostResource::name`](crate::HostResource::name) or [`HostSkill::name`](crate::HostSkill::name).
     pub name: Arc<str>,
-    /// The estimated number of tokens: 12 for each block, one for three bytes of text, 1,600 for an image that an API accepts, and one for
-    /// 500 bytes of other media.
+    /// The estimated number of tokens: 12 for each block, 1 for each 3 bytes of text, 1,600 for an image that an API accepts, and
+    /// 1 for each 500 bytes of other media.
     pub tokens: usize,
     messages: Vec<Message>,
     bytes: usize,
-    /// The server, even if the host has removed it or has another one of this name.
+    /// The server from which the item was read. It is kept even if the host removes the server or replaces it with another server
+    /// of the same name.
     source: Option<SupervisedClient>,
 }
 
-/// Content with its sender.
+/// A content block, and whether the model or the user has sent it.
 #[derive(Debug, Clone)]
 struct Message {
     is_of_model: bool,
@@ -109,11 +111,13 @@ struct Message {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ModelContext {
-    /// Messages to put before the text of the person: first one with all resources and skills, then those of the prompts.
+    /// The messages to put before the text of the person. The first message contains all resources and skills, and the messages
+    /// of the prompts follow.
     pub messages: Vec<Value>,
     /// The items that exceeded the budget.
     pub left_out: Vec<LeftOut>,
-    /// The kinds of media that the API does not accept, at most 100 for each item. The model gets a text that names the media.
+    /// The kinds of media that the API does not accept, at most 100 for each item. The model receives a text that names the media
+    /// instead.
     pub replaced: Vec<ReplacedMedia>,
 }
 
@@ -133,7 +137,7 @@ pub struct LeftOut {
 pub struct ReplacedMedia {
     /// The name of the [`ContextItem`].
     pub item: Arc<str>,
-    /// The MIME type that the server states, at most 200 characters.
+    /// The MIME type from the server, cut to at most 200 characters.
     pub mime_type: String,
 }
 
@@ -149,11 +153,13 @@ impl Host {
 }
 
 impl HostContext {
-    /// Attaches what a person has named in a text ([`Host::mentions`]). Of the text after a prompt, each word is one of its arguments, and
-    /// the last argument is the rest of the text. For a prompt without arguments, the text is not used.
+    /// Attaches the item that a person has named in a text ([`Host::mentions`]). For a prompt, the words after its name become
+    /// its arguments, one word for each argument. The last argument is all remaining text. If the prompt has no arguments, the
+    /// text after its name is not used.
     ///
     /// # Errors
-    /// As [`attach_prompt`](Self::attach_prompt), [`attach_resource`](Self::attach_resource) and [`attach_skill`](Self::attach_skill).
+    /// The errors of [`attach_prompt`](Self::attach_prompt), [`attach_resource`](Self::attach_resource) and
+    /// [`attach_skill`](Self::attach_skill).
     pub async fn attach(&mut self, mention: &Mention) -> Result<&ContextItem, HostError> {
         match mention {
             Mention::Prompt { name, rest } => {
@@ -171,10 +177,10 @@ impl HostContext {
         }
     }
 
-    /// Attaches the messages of a prompt, as [`Host::get_prompt`] returns them. A prompt with the same name is replaced.
+    /// Attaches the messages of a prompt, as [`Host::get_prompt`] returns them. Replaces an attached prompt with the same name.
     ///
     /// # Errors
-    /// As [`Host::get_prompt`], and [`HostError::ContextFull`]. What was attached before stays.
+    /// The errors of [`Host::get_prompt`], and [`HostError::ContextFull`]. The attached items are then unchanged.
     pub async fn attach_prompt<K: Into<String>, V: Into<String>>(
         &mut self,
         name: &str,
@@ -191,10 +197,10 @@ impl HostContext {
         ))
     }
 
-    /// Attaches a resource, as [`Host::read_resource`] returns it. An earlier state of the resource is replaced.
+    /// Attaches a resource, as [`Host::read_resource`] returns it. If the resource is already attached, replaces its content.
     ///
     /// # Errors
-    /// As [`Host::read_resource`], and [`HostError::ContextFull`]. What was attached before stays.
+    /// The errors of [`Host::read_resource`], and [`HostError::ContextFull`]. The attached items are then unchanged.
     pub async fn attach_resource(
         &mut self,
         server: &str,
@@ -207,10 +213,11 @@ impl HostContext {
         self.insert_marked(ActionKind::Resource, source, uri, blocks.collect())
     }
 
-    /// Attaches the instructions of a skill, as [`Host::read_skill`] returns them. An earlier state of the skill is replaced.
+    /// Attaches the instructions of a skill, as [`Host::read_skill`] returns them. If the skill is already attached, replaces its
+    /// instructions.
     ///
     /// # Errors
-    /// As [`Host::read_skill`], and [`HostError::ContextFull`]. What was attached before stays.
+    /// The errors of [`Host::read_skill`], and [`HostError::ContextFull`]. The attached items are then unchanged.
     pub async fn attach_skill(
         &mut self,
         server: &str,
@@ -222,12 +229,12 @@ impl HostContext {
         self.insert_marked(ActionKind::Skill, source, uri, blocks)
     }
 
-    /// Returns what is attached, in the order in which it was attached.
+    /// Returns the attached items, in the order in which they were attached.
     pub fn items(&self) -> &[ContextItem] {
         &self.items
     }
 
-    /// Removes the item of this kind with this name, and returns whether there was one.
+    /// Removes the item of this kind with this name. Returns whether there was such an item.
     pub fn remove(&mut self, kind: ActionKind, name: &str) -> bool {
         let before = self.items.len();
         self.items
@@ -366,16 +373,16 @@ impl Message {
 }
 
 impl ModelApi {
-    /// Returns a context in this format, with at most `max_tokens` estimated tokens.
+    /// Returns a context in this format. The included items have at most `max_tokens` estimated tokens in total.
     ///
-    /// If the items exceed the budget, prompts take precedence over skills, and skills over resources; of the same kind, what was attached
-    /// last takes precedence. An item is included whole or left out.
+    /// An item is included as a whole, or left out. If the items exceed the budget, prompts take precedence over skills, and
+    /// skills take precedence over resources. Among items of the same kind, the items that were attached last take precedence.
     ///
     /// The servers of the included items count as untrusted sources of the conversation
-    /// ([`track_untrusted_results`](crate::HostBuilder::track_untrusted_results)), also after [`Host::begin_conversation`].
+    /// ([`track_untrusted_results`](crate::HostBuilder::track_untrusted_results)), even after [`Host::begin_conversation`].
     ///
-    /// Text, images, PDF files and recordings are passed on if the API accepts their MIME type in a message of the user. A message of
-    /// the model, which a prompt can contain, has only text. Other media are named in a text.
+    /// Text, images, PDF files and recordings are passed on if the API accepts their MIME type in a user message. Other media
+    /// become a text that names the media. Prompts can also contain messages of the model. Such a message has only text.
     pub fn context(self, context: &HostContext, max_tokens: usize) -> ModelContext {
         let items = &context.items;
         let mut order: Vec<usize> = (0..items.len()).collect();
@@ -415,7 +422,7 @@ impl ModelApi {
     }
 }
 
-/// Returns the place of a kind in the order of what is included.
+/// Returns the precedence of a kind of items: items with a lower number are included first.
 fn precedence(kind: ActionKind) -> u8 {
     match kind {
         ActionKind::Prompt => 0,
@@ -424,8 +431,8 @@ fn precedence(kind: ActionKind) -> u8 {
     }
 }
 
-/// Adds a part. Texts that follow each other become one, and texts of white space are left out, because some
-/// APIs reject them.
+/// Adds a part. Joins a text with the text before it. Leaves out a text that is only white space, because some APIs reject such
+/// texts.
 fn add_part<'a>(parts: &mut Vec<Part<'a>>, part: Part<'a>) {
     match (parts.last_mut(), part) {
         (_, Part::Text(text)) if text.trim().is_empty() => {}
@@ -437,7 +444,7 @@ fn add_part<'a>(parts: &mut Vec<Part<'a>>, part: Part<'a>) {
     }
 }
 
-/// Returns the words of a text, at most `count`. The last one is the rest of the text.
+/// Splits a text into words, at most `count`. The last element is all remaining text.
 fn words(text: &str, count: usize) -> Vec<&str> {
     let (mut words, mut rest) = (Vec::new(), text.trim());
     while !rest.is_empty() && words.len() < count {
@@ -452,7 +459,8 @@ fn words(text: &str, count: usize) -> Vec<&str> {
     words
 }
 
-/// Returns the estimated number of tokens of a block, at least of the text that replaces it for an API that does not accept it.
+/// Returns the estimated number of tokens of a block. If an API does not accept the block, a text replaces it. The estimate is
+/// therefore never less than the estimate for this text.
 fn tokens(block: &Block<'_>) -> usize {
     let content = match block {
         Block::Text(text) => text.len().div_ceil(BYTES_PER_TOKEN),
@@ -473,7 +481,7 @@ fn tokens(block: &Block<'_>) -> usize {
     content + TOKENS_OF_BLOCK
 }
 
-/// Returns the memory of a block in bytes.
+/// Returns the size of a block in memory, in bytes.
 fn bytes(block: &Block<'_>) -> usize {
     let texts = match block {
         Block::Text(text) => text.len() + ALLOCATION,
@@ -485,7 +493,7 @@ fn bytes(block: &Block<'_>) -> usize {
     size_of::<Message>() + texts
 }
 
-/// Shows the content by its size only.
+/// Omits the content, and shows its estimated number of tokens instead.
 impl fmt::Debug for ContextItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ContextItem")

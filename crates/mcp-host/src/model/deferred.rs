@@ -1,4 +1,4 @@
-//! Tools that a model API loads when a search has found them.
+//! Deferred tools: a model API loads such a tool only after a search has found it.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,14 @@ use super::search::{TOOL_SEARCH, local_tool, search_parameters, servers_of};
 use super::{ModelApi, ModelTools};
 use crate::host::{HostTool, model_name};
 
-/// Name and type of the search of Anthropic that ranks words. Another search of Anthropic takes regular expressions of the model.
+/// Name and type of the Anthropic search tool that ranks tools by words. Another Anthropic search tool takes regular expressions
+/// from the model.
 const ANTHROPIC_SEARCH: (&str, &str) = ("tool_search_tool_bm25", "tool_search_tool_bm25_20251119");
-/// Maximum size of the description of a namespace, in bytes.
+/// Maximum size of the description of a namespace, in bytes. A namespace is a group of deferred tools in the format of OpenAI.
 const MAX_DESCRIPTION: usize = 500;
 
 impl ModelApi {
-    /// Returns the pinned tools, and a search that the host executes.
+    /// Returns the pinned tools, which are always listed, and a search tool that the host executes.
     pub(super) fn with_client_search(self, pinned: &[HostTool], others: &[HostTool]) -> ModelTools {
         let description = format!(
             "Finds tools by words of their names and descriptions. Then call the tools that it has found. {}",
@@ -40,7 +41,7 @@ impl ModelApi {
         offered
     }
 
-    /// Returns the pinned tools, all other tools as deferred tools, and the search of the provider.
+    /// Returns the pinned tools, which are always listed, all other tools as deferred tools, and the search tool of the provider.
     pub(super) fn with_provider_search(
         self,
         pinned: &[HostTool],
@@ -74,7 +75,7 @@ impl ModelApi {
         offered
     }
 
-    /// Returns tools that the model does not see before a search has found them.
+    /// Returns tools as deferred tools: the model does not see them until a search has found them.
     pub(super) fn deferred(self, tools: &[HostTool]) -> ModelTools {
         let mut deferred = self.tools(tools);
         for tool in deferred.tools.as_array_mut().into_iter().flatten() {
@@ -85,7 +86,7 @@ impl ModelApi {
 }
 
 impl ModelTools {
-    /// Appends other tools.
+    /// Appends the tools and the removed keywords of `other`.
     fn and(mut self, other: Self) -> Self {
         if let (Value::Array(tools), Value::Array(others)) = (&mut self.tools, other.tools) {
             tools.extend(others);
@@ -101,12 +102,12 @@ fn push(tools: &mut Value, tool: Value) {
     }
 }
 
-/// Returns a name of a namespace that is different for each server.
+/// Returns the name of the namespace for the tools of a server. It is different for each server.
 fn namespace_name(server: &str) -> String {
     model_name(server, "tools")
 }
 
-/// Returns a description of a namespace: the names that its server gives the tools.
+/// Returns the description of the namespace for the tools of a server. It contains the names that the server gives the tools.
 fn namespace_description(server: &str, tools: &[HostTool]) -> String {
     let mut description = format!("Tools of the server {}:", shortened(server));
     for (number, tool) in tools.iter().enumerate() {

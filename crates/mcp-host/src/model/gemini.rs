@@ -1,4 +1,4 @@
-//! Schemas for Gemini: the part of OpenAPI 3.0 that `Schema` of its API has.
+//! Converts schemas for Gemini, whose API accepts only a part of OpenAPI 3.0 (its type `Schema`).
 
 use serde_json::{Map, Value, json};
 
@@ -21,7 +21,7 @@ const KNOWN: &[&str] = &[
     "nullable",
 ];
 
-/// Keywords that are removed without a report, because they do not restrict values or are replaced.
+/// Keywords that are removed without a report, because they do not restrict values or their content is inserted elsewhere.
 const UNREPORTED: &[&str] = &[
     "$ref",
     "$schema",
@@ -37,7 +37,7 @@ const UNREPORTED: &[&str] = &[
 /// Values of `format` that the API accepts.
 const FORMATS: &[&str] = &["date-time", "enum", "float", "double", "int32", "int64"];
 
-/// Reduces the schema of the arguments to the supported keywords.
+/// Converts an input schema: removes or replaces the keywords that the API does not support.
 pub(super) fn schema(conversion: &mut SchemaConversion, schema: Map<String, Value>) -> Value {
     let references = Vec::new();
     let mut converter = Converter {
@@ -48,7 +48,8 @@ pub(super) fn schema(conversion: &mut SchemaConversion, schema: Map<String, Valu
     converted.unwrap_or_else(|| json!({}))
 }
 
-/// The location of a schema: the pointer of the keyword or object that contains it, its own name if it has one, and its depth.
+/// The location of a schema. The first text is the pointer to the keyword or object that contains the schema. The second text is
+/// the name of the schema in this object, or empty. The number is the depth of the schema.
 type Location<'a> = (&'a str, &'a str, usize);
 
 struct Converter<'a> {
@@ -58,7 +59,7 @@ struct Converter<'a> {
 }
 
 impl Converter<'_> {
-    /// Converts a schema. Returns `None` if it is too deep, or if the conversion would need too much work.
+    /// Converts a schema. Returns `None` if the schema is nested too deeply, or if the conversion would need too much work.
     fn convert(&mut self, schema: &Value, (parent, name, depth): Location<'_>) -> Option<Value> {
         if !self.conversion.spend_schema(name) || depth > MAX_DEPTH {
             self.conversion.drop_keyword(parent, name);
@@ -86,7 +87,8 @@ impl Converter<'_> {
         Some(narrowed.into())
     }
 
-    /// Returns the schema to which `$ref` refers. A recursive schema would be an infinite tree, so it is left out.
+    /// Returns the converted schema to which `$ref` refers. Returns an empty schema if the reference has no target. Also returns
+    /// an empty schema for a recursive reference, because its replacement would never end.
     fn referenced(&mut self, reference: &str, pointer: &str, depth: usize) -> Map<String, Value> {
         let is_open = self.references.iter().any(|open| open == reference);
         let root = self.conversion.root();
@@ -103,7 +105,8 @@ impl Converter<'_> {
         }
     }
 
-    /// Counts the work for a keyword, without that for its schemas. Returns `false` if it is too much.
+    /// Counts the work for a keyword, without the work for the schemas in its value. Returns `false` if the work exceeds the
+    /// limit.
     fn affords(&mut self, keyword: &str, value: &Value) -> bool {
         match (keyword, value) {
             ("properties" | "items" | "$defs" | "definitions", _) => self.conversion.spend(1),
@@ -174,7 +177,8 @@ impl Converter<'_> {
         }
     }
 
-    /// Adds the alternatives of `anyOf` or `oneOf`. If not all of them can be converted, every value is allowed.
+    /// Adds the alternatives of `anyOf` or `oneOf`. If one of the alternatives cannot be converted, adds none, so that every
+    /// value is allowed.
     fn add_branches(
         &mut self,
         narrowed: &mut Map<String, Value>,
@@ -204,7 +208,7 @@ fn is_null(schema: &Value) -> bool {
     schema.is_some_and(|schema| schema.get("type").is_some_and(|name| name == "null"))
 }
 
-/// Returns whether the API knows the keyword and this value of it.
+/// Returns whether the API accepts the keyword with this value.
 fn is_passed_on(keyword: &str, value: &Value) -> bool {
     match (keyword, value) {
         ("enum", Value::Array(values)) => values.iter().all(Value::is_string),
@@ -222,7 +226,7 @@ fn is_accepted(name: &str) -> bool {
         && !name.is_empty()
 }
 
-/// Adds the type, which is one name in upper case. The type `null` becomes the keyword `nullable`.
+/// Adds the type: one name in upper case. The type `null` becomes the keyword `nullable`.
 fn set_type(narrowed: &mut Map<String, Value>, value: &Value) {
     let names: Vec<&str> = match value {
         Value::String(name) => vec![name],
@@ -248,7 +252,7 @@ fn set_type(narrowed: &mut Map<String, Value>, value: &Value) {
     }
 }
 
-/// Adds `anyOf`. A single alternative is merged.
+/// Adds the alternatives as `anyOf`. If there is only one alternative, adds its members instead.
 fn add_alternatives(narrowed: &mut Map<String, Value>, mut branches: Vec<Value>) {
     if branches.len() == 1
         && let Some(Value::Object(branch)) = branches.pop()
@@ -261,7 +265,8 @@ fn add_alternatives(narrowed: &mut Map<String, Value>, mut branches: Vec<Value>)
     }
 }
 
-/// Adds the members of a schema that also applies. Reports members that differ.
+/// Adds the members of another schema that applies to the same value. Merges `properties` and `required`. If any other member has
+/// two different values, keeps the first value and reports the keyword.
 fn add_all(
     narrowed: &mut Map<String, Value>,
     more: Map<String, Value>,
@@ -287,7 +292,7 @@ fn add_all(
     }
 }
 
-/// Adds the type that the other keywords imply, and the items of an array. The API needs both.
+/// Adds the type that the other keywords imply, and the schema of the items of an array. The API requires both.
 fn complete(narrowed: &mut Map<String, Value>) {
     let implied = [
         ("properties", "OBJECT"),
@@ -306,7 +311,7 @@ fn complete(narrowed: &mut Map<String, Value>) {
     }
 }
 
-/// Removes required names without a property, which the API rejects.
+/// Removes names from `required` that are not in `properties`, because the API rejects such names.
 fn require_known(narrowed: &mut Map<String, Value>) {
     let Some(Value::Array(mut required)) = narrowed.shift_remove("required") else {
         return;

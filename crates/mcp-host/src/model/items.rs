@@ -47,8 +47,8 @@ impl HostItem {
         }
     }
 
-    /// Returns the title and the description that the server gives the item. For a resource or a template, its own name is
-    /// part of the text, because [`name`](Self::name) has only the URI.
+    /// Returns the title and the description that the server gives the item. For a resource or a template, also returns the name
+    /// from the server, because [`name`](Self::name) contains only the URI.
     fn text(&self) -> Cow<'_, str> {
         let (name, title, description) = match self {
             Self::Tool(HostTool { tool, .. }) => ("", &tool.title, &tool.description),
@@ -71,8 +71,9 @@ impl HostItem {
 }
 
 impl Host {
-    /// Finds the known items of all servers by words of their names, titles and descriptions, best first, at most `max_results`.
-    /// The words are compared in lower case and without a plural `s`. Ranking takes about 1 ms for 1,000 items, on a thread for blocking work.
+    /// Finds the known items of all servers by words in their names, titles and descriptions. Returns at most `max_results`
+    /// items, the best match first. Words are compared in lower case and without a plural `s`. Ranking runs on a thread for
+    /// blocking work, and takes about 1 ms for 1,000 items.
     pub async fn search(&self, query: &str, max_results: usize) -> Vec<HostItem> {
         let (host, query) = (self.clone(), query.to_owned());
         let found = spawn_blocking(move || host.search_items(&query, max_results)).await;

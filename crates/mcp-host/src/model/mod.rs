@@ -19,7 +19,7 @@ pub use rank::rank;
 pub use search::{ToolBudget, ToolSearch};
 pub use tools::{DroppedKeyword, ModelTools};
 
-/// A model API. The methods write and read its formats of tools, calls and results.
+/// A model API. The methods write and read tools, calls and results in the formats of this API.
 ///
 /// ```
 /// # async fn answer(_: &serde_json::Value) -> serde_json::Value { serde_json::json!({}) }

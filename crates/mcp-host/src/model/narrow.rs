@@ -1,31 +1,34 @@
-//! Input schemas without the parts that a model API rejects.
+//! Removes the parts of input schemas that a model API rejects, and limits the work for this.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-/// Maximum number of reported keywords of a server, and maximum length of a pointer in bytes.
+/// Maximum number of removed keywords that are reported for a server.
 const MAX_DROPPED: usize = 1_000;
+/// Maximum length of a reported JSON pointer, in bytes.
 const MAX_POINTER: usize = 1_024;
-/// What child schemas are reported as if their pointer is too long. It is not reported.
+/// The text that replaces a pointer that is too long. Keywords with this pointer are not reported.
 const LONG_POINTER: &str = const_str(&[b'x'; MAX_POINTER + 1]);
-/// Maximum number of levels of schemas.
+/// Maximum nesting depth of schemas.
 pub(super) const MAX_DEPTH: usize = 32;
 
-/// Longest name of a property for Anthropic.
+/// Maximum length of a property name that Anthropic accepts, in bytes.
 const MAX_NAME: usize = 64;
 
-/// Maximum work for one tool, for all tools of a server and for one list, in addition to work that is proportional to the size of the
-/// schema. See [`weight`]. A reference can multiply the size of its target, and so can a branch at the top.
+/// Maximum additional work for one tool, in units of [`weight`]. Work that is proportional to the size of the schema is always
+/// allowed; further work is additional. References and branches cause additional work: they can copy a part of the schema often.
 const MAX_TOOL_WORK: usize = 10_000;
+/// Maximum additional work for all tools of a server.
 const MAX_SERVER_WORK: usize = 50_000;
+/// Maximum additional work for one list of tools.
 const MAX_LIST_WORK: usize = 400_000;
-/// Maximum additional work for one tool after the server or the list has reached its limit.
+/// Maximum additional work for one tool, if its server or its list has already reached the limit.
 const MIN_TOOL_WORK: usize = 200;
-/// The work for one schema, in addition to its keywords.
+/// The work for one schema, without the work for its keywords.
 const SCHEMA_WORK: usize = 8;
-/// Number of bytes of a text with the weight 1.
+/// Number of bytes of a text that count as one unit of weight.
 const BYTES_PER_UNIT: usize = 16;
 
 const fn const_str(bytes: &[u8]) -> &str {
@@ -35,14 +38,14 @@ const fn const_str(bytes: &[u8]) -> &str {
     }
 }
 
-/// The work for the tools of one list so far.
+/// The additional work for the tools of one list so far.
 #[derive(Debug, Default)]
 pub(super) struct ListWork<'a> {
     total: usize,
     servers: HashMap<&'a str, ServerWork>,
 }
 
-/// The work for the tools of a server so far, and the number of reported keywords.
+/// The additional work for the tools of a server so far, and the number of reported keywords.
 #[derive(Debug, Default)]
 struct ServerWork {
     work: usize,
@@ -50,7 +53,7 @@ struct ServerWork {
 }
 
 impl<'a> ListWork<'a> {
-    /// Starts the conversion of the schema of the arguments of a tool.
+    /// Starts the conversion of a tool's input schema.
     pub(super) fn start(
         &mut self,
         server: &'a str,
@@ -68,7 +71,7 @@ impl<'a> ListWork<'a> {
         conversion
     }
 
-    /// Counts the work of a conversion. Returns the pointers of the keywords that it has removed.
+    /// Counts the work of a conversion. Returns the pointers to the keywords that the conversion has removed.
     pub(super) fn finish(&mut self, server: &'a str, conversion: SchemaConversion) -> Vec<String> {
         let work = conversion.additional_work();
         let of_server = self.servers.entry(server).or_default();
@@ -81,7 +84,8 @@ impl<'a> ListWork<'a> {
 
 /// The conversion of one schema, and the keywords that it has removed so far.
 pub(super) struct SchemaConversion {
-    /// Shared, because a conversion reads targets of references while it is changed.
+    /// The whole schema, in which references are looked up. It is in an `Arc`, so that a function can read the schema and change
+    /// the other fields at the same time.
     root: Arc<Value>,
     dropped: Vec<String>,
     max_dropped: usize,
@@ -107,14 +111,15 @@ impl SchemaConversion {
         }
     }
 
-    /// Reports the keyword at a pointer, unless the pointer is too long or many were reported.
+    /// Reports that the keyword at a pointer was removed. Reports nothing if the pointer is too long, or if the number of reports
+    /// has reached the limit.
     pub(super) fn drop_keyword(&mut self, pointer: &str, keyword: &str) {
         if self.dropped.len() < self.max_dropped && pointer.len() + keyword.len() <= MAX_POINTER {
             self.dropped.push(child(pointer, keyword));
         }
     }
 
-    /// Counts work. Returns `false` if it is more than is still allowed; nothing is then counted.
+    /// Counts work. Returns `false`, and counts nothing, if the work exceeds the work that is still allowed.
     pub(super) fn spend(&mut self, work: usize) -> bool {
         let is_allowed = work <= self.left;
         if is_allowed {
@@ -133,7 +138,8 @@ impl SchemaConversion {
         self.spend(weight(value, self.left))
     }
 
-    /// Adds names to the required names of an object. Returns `false` if they are too many.
+    /// Adds names to the required names of an object. Returns `false`, and adds nothing, if the work for the names exceeds the
+    /// limit.
     pub(super) fn require(&mut self, required: &mut Vec<Value>, more: &[Value]) -> bool {
         let is_allowed = self.spend(more.len() * (1 + required.len() / 16))
             && more.iter().all(|name| self.spend_value(name));
@@ -156,7 +162,8 @@ impl SchemaConversion {
         Arc::clone(&self.root)
     }
 
-    /// Removes references without a target in the converted schema. The conversion moves and removes parts, so a target may be gone.
+    /// Removes references to parts that the converted schema does not contain. The conversion can move or remove the target of a
+    /// reference.
     pub(super) fn without_broken_references(&mut self, mut schema: Value) -> Value {
         self.root = Arc::new(schema.clone());
         self.remove_broken_references(&mut schema, "");
@@ -187,7 +194,8 @@ impl SchemaConversion {
         }
     }
 
-    /// Rewrites a schema of an earlier dialect for 2020-12, which has other tuples. With `has_items`, every array gets `items`.
+    /// Rewrites a schema of an earlier dialect for JSON Schema 2020-12, which writes tuples as `prefixItems`. With `has_items`,
+    /// adds `items` to every array that does not have it.
     pub(super) fn rewrite(&mut self, mut schema: Value, pointer: &str, has_items: bool) -> Value {
         let Value::Object(members) = &mut schema else {
             return schema;
@@ -237,7 +245,7 @@ impl SchemaConversion {
         schema
     }
 
-    /// Removes properties with names that Anthropic rejects.
+    /// Removes properties whose names Anthropic rejects.
     pub(super) fn with_short_names(&mut self, mut schema: Value) -> Value {
         let is_accepted = |name: &str| {
             let is_allowed = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
@@ -249,7 +257,7 @@ impl SchemaConversion {
         schema
     }
 
-    /// Removes properties whose names are not accepted.
+    /// Removes properties for whose names `is_accepted` returns `false`.
     pub(super) fn retain_properties(
         &mut self,
         schema: &mut Map<String, Value>,
@@ -272,7 +280,8 @@ impl SchemaConversion {
     }
 }
 
-/// Returns the weight of a value: the number of its values and names, where long texts count more than once. Stops above `max`.
+/// Returns the weight of a value, which measures the work to copy or compare it. The weight is the number of all values and names
+/// in the value, where a long text counts more than once. Stops counting above `max`.
 fn weight(value: &Value, max: usize) -> usize {
     let text = |text: &str| 1 + text.len() / BYTES_PER_UNIT;
     let mut total: usize = 1;
@@ -300,7 +309,7 @@ fn weight(value: &Value, max: usize) -> usize {
     total
 }
 
-/// Returns the pointer of a member.
+/// Returns the pointer to the member `name` of the object at `pointer`.
 pub(super) fn child(pointer: &str, name: &str) -> String {
     if pointer.len() + name.len() > MAX_POINTER {
         return LONG_POINTER.to_owned();
@@ -313,7 +322,8 @@ pub(super) fn target<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> 
     root.pointer(reference.strip_prefix('#')?)
 }
 
-/// Returns the schema as an object with `properties`, without alternatives at the top.
+/// Returns the schema as an object with `properties`. Merges the properties of a reference and of the branches of `allOf`,
+/// `anyOf` and `oneOf` at the root into this object.
 pub(super) fn flat_object(narrowing: &mut SchemaConversion) -> Map<String, Value> {
     let Value::Object(mut root) = Value::clone(&narrowing.root) else {
         return Map::new();
@@ -360,8 +370,8 @@ pub(super) fn flat_object(narrowing: &mut SchemaConversion) -> Map<String, Value
     root
 }
 
-/// Adds the properties of a branch, and its required names if the branch always applies. Returns whether the branch contains
-/// nothing else.
+/// Adds the properties of a branch. If the branch always applies, `required` is not `None`, and the required names of the branch
+/// are added too. Returns whether the branch contains nothing else.
 fn merge(
     conversion: &mut SchemaConversion,
     branch: &Value,

@@ -1,32 +1,32 @@
-//! Okapi BM25 over the names and descriptions of tools. For the same tools and query, the order is always the same.
+//! Ranks tools with Okapi BM25 over their names and descriptions. For the same tools and query, the order is always the same.
 
 use std::collections::HashSet;
 
 /// Maximum number of different terms of a query.
 const MAX_QUERY_TERMS: usize = 32;
-/// Maximum number of bytes of a description that are searched.
+/// Maximum size of the part of a description that is searched, in bytes.
 const MAX_TEXT_BYTES: usize = 4 << 10;
-/// Maximum number of bytes of a term that are compared.
+/// Maximum size of the part of a term that is compared, in bytes.
 const MAX_TERM_BYTES: usize = 64;
 /// Weight of a term in a name, relative to a term in a description.
 const NAME_WEIGHT: u32 = 3;
 
 /// Saturation of the term frequency: `k1` of BM25, with its usual value.
 const SATURATION: f64 = 1.2;
-/// Influence of the length: `b` of BM25, with its usual value.
+/// Influence of the length of a text: `b` of BM25, with its usual value.
 const LENGTH_INFLUENCE: f64 = 0.75;
 
 /// A tool whose text has terms of the query.
 struct Match {
     index: usize,
-    /// Weighted number of terms of the tool.
+    /// Number of terms of the tool, each multiplied by its weight.
     length: u32,
-    /// Weighted number of each term of the query.
+    /// For each term of the query, how often the tool has it, multiplied by the weight.
     counts: Vec<u32>,
 }
 
-/// Returns the indexes of the best matches, best first. Tools with the same score keep their order. The texts
-/// are names and descriptions.
+/// Returns the indexes of the best matches, best first. Tools with the same score keep their order. The texts of a tool are its
+/// name and its description.
 pub fn rank<'a>(
     query: &str,
     tools: impl Iterator<Item = (&'a str, &'a str)>,

@@ -1,4 +1,4 @@
-//! Results for the model.
+//! Converts results of tools to messages for the model.
 
 use mcp_client::types::ContentBlock;
 use mcp_client::{CallToolResult, Error};
@@ -13,12 +13,12 @@ use crate::host::HostTool;
 use crate::setting_names::without_setting_names;
 
 impl ModelApi {
-    /// Returns the messages that answer the calls of one response: append them to `messages`, `input`
-    /// (Responses) or `contents` (Gemini), after the response itself.
+    /// Returns the messages that answer the calls of one response. Append them after the response: to `messages`, to `input`
+    /// (Responses) or to `contents` (Gemini).
     ///
-    /// Links and embedded text become text, and structured content becomes JSON unless the text has it already. Images are passed
-    /// on if the API accepts their type. With Chat Completions, whose tool messages contain only text, they are in a message of
-    /// the user. Other media are named in a text. An error becomes a result that tells the model about it.
+    /// Links and embedded text become text. Structured content becomes JSON, unless a text already contains it. Images are passed
+    /// on if the API accepts their type. In Chat Completions, tool messages can contain only text, so a user message contains the
+    /// images. Other media become a text that names the media. An error becomes a result that describes the error.
     pub fn results(self, results: &[(ToolUse, Result<CallToolResult, HostError>)]) -> Vec<Value> {
         let mut media = Vec::new();
         let mut answers = Vec::new();
@@ -101,8 +101,9 @@ impl ModelApi {
         }
     }
 
-    /// Returns the answer that loads the tools which a search has found. `None` if it is like the result of a tool: an error, no tools,
-    /// or an API without this search.
+    /// Returns the answer to a search, with which the API loads the found tools. Returns `None` if the answer is like the result
+    /// of any other tool. For Anthropic, this is the case if no tools were found. For APIs that cannot load tools, this is always
+    /// the case.
     fn answer_of_search(
         self,
         tool_use: &ToolUse,
@@ -129,8 +130,8 @@ impl ModelApi {
         }
     }
 
-    /// Returns the text of the error. If a tool has run but its output is invalid, also returns the output; without it, the model
-    /// would call the tool again.
+    /// Returns the text of the error. If a tool has run but its output is invalid, also returns the output. Without the output,
+    /// the model would call the tool again.
     fn parts_of_error(self, error: &HostError) -> Vec<Part<'_>> {
         let text = without_setting_names(&error.to_string());
         let mut parts = vec![Part::Text(text)];
@@ -142,7 +143,7 @@ impl ModelApi {
         parts
     }
 
-    /// Returns at least one part. No part is a text of white space, because Anthropic rejects such texts.
+    /// Returns the parts of a result, at least one. No part is only white space, because Anthropic rejects such texts.
     fn parts<'a>(self, result: &'a CallToolResult) -> Vec<Part<'a>> {
         let mut parts: Vec<Part<'a>> = result
             .content
@@ -169,7 +170,8 @@ impl ModelApi {
         Block::of(block).into_part(self.result_media())
     }
 
-    /// Returns the MIME types of media that results of tools can have. The media of Chat Completions are in a message of the user.
+    /// Returns the MIME types of the media that the API accepts in results of tools. In Chat Completions, a user message contains
+    /// these media.
     fn result_media(self) -> &'static [&'static str] {
         match self {
             Self::OpenAiChat => &[
@@ -189,7 +191,8 @@ impl ModelApi {
     }
 }
 
-/// Returns the text of all parts. The media of a tool message of Chat Completions are in the next message.
+/// Returns the text of all parts. For media, the text names only the type: the media are in the next message (Chat Completions)
+/// or beside the text (Gemini).
 fn joined(parts: &[Part<'_>], is_error: bool) -> String {
     let texts = parts.iter().map(|part| match part {
         Part::Text(text) => text.clone(),
@@ -202,7 +205,8 @@ fn joined(parts: &[Part<'_>], is_error: bool) -> String {
     }
 }
 
-/// Returns the content parts of a message of the user for a part that a tool message cannot have.
+/// Returns a caption and the media, as content parts of a user message, if `part` is media. A tool message of Chat Completions
+/// cannot contain media.
 fn chat_media(part: &Part<'_>, tool: &str) -> Option<[Value; 2]> {
     let Part::Media(mime_type, data) = part else {
         return None;

@@ -1,4 +1,4 @@
-//! Search instead of a list of tools that is too long for the model.
+//! Lets the model search for tools if the list of all tools is too long.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,53 +15,58 @@ use super::{ModelApi, ModelTools};
 use crate::error::HostError;
 use crate::host::{Host, HostTool};
 
-/// Names of the tools of the host. No tool of a server has these names: the names of those tools contain `__` or end with a hash.
+/// Name of the tool that searches for tools. No tool of a server has this name or the name of another tool of the host: names of
+/// servers' tools contain `__` or end with a hash.
 pub(super) const SEARCH_TOOLS: &str = "search_tools";
+/// Name of the tool that calls a found tool.
 pub(super) const CALL_TOOL: &str = "call_tool";
-/// The search of APIs that load deferred tools.
+/// Name of the tool that searches for deferred tools. An API loads a deferred tool only after a search has found it.
 pub(super) const TOOL_SEARCH: &str = "tool_search";
 
 /// Default number of tools in the result of a search.
 const RESULTS: usize = 5;
 /// Maximum number of tools in the result of a search.
 const MAX_RESULTS: usize = 20;
-/// Maximum size of a result, and of one definition in it, in bytes of JSON.
+/// Maximum size of the result of a search, in bytes of JSON.
 const MAX_RESULT_BYTES: usize = 64 << 10;
+/// Maximum size of one tool definition in the result of a search, in bytes of JSON.
 const MAX_DEFINITION_BYTES: usize = 16 << 10;
 /// Maximum number of servers that the description of `search_tools` names.
 const MAX_SERVERS: usize = 50;
 const NOTHING_FOUND: &str = "No tool has these words. Try other words.";
-/// Number of bytes of JSON that count as one token. Texts of models have three to four bytes for each token; schemas have fewer.
+/// Number of bytes of JSON that count as one token. In ordinary text, a token has three to four bytes; in schemas, it has fewer.
 pub(super) const BYTES_PER_TOKEN: usize = 3;
 
-/// The number of tokens that tool definitions may use in a model request, and what replaces them beyond it.
+/// The number of tokens that tool definitions may use in a model request, and how the model finds tools if all definitions need
+/// more tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolBudget {
-    /// Maximum number of tokens, estimated as one for three bytes of JSON.
+    /// Maximum number of tokens. The estimate is one token for each three bytes of JSON.
     pub max_tokens: usize,
-    /// Names for the model of tools that are always listed.
+    /// The tools that are always listed, by their names for the model.
     pub pinned: Vec<String>,
-    /// How the model finds the other tools.
+    /// How the model finds tools that are not listed.
     pub search: ToolSearch,
 }
 
-/// How a model finds tools that are not in its context.
+/// How a model finds tools that are not listed in the request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ToolSearch {
-    /// With two tools of the host, `search_tools` and `call_tool`. All APIs and models can use them.
+    /// With two tools of the host, `search_tools` and `call_tool`. All APIs and models support this search.
     #[default]
     Tools,
-    /// With the deferred tools of the API. The host searches, so the provider does not decide which tools a model sees.
+    /// With deferred tools, which the API loads when a search has found them. The host searches, so the provider does not decide
+    /// which tools a model sees.
     Client,
-    /// With the deferred tools of the API. The provider searches.
+    /// With deferred tools, which the API loads when a search has found them. The provider searches.
     Provider,
 }
 
 impl ToolBudget {
-    /// Creates a budget of `max_tokens`, estimated as one token for three bytes of JSON, without pinned tools, and with
-    /// [`ToolSearch::Tools`].
+    /// Creates a budget of `max_tokens` without pinned tools and with [`ToolSearch::Tools`]. The estimate is one token for each
+    /// three bytes of JSON.
     pub fn new(max_tokens: usize) -> Self {
         Self {
             max_tokens,
@@ -70,7 +75,7 @@ impl ToolBudget {
         }
     }
 
-    /// Adds a tool that is always listed, by its name for the model.
+    /// Adds a tool that is always listed. `name` is its name for the model.
     #[must_use]
     pub fn with_pinned(mut self, name: impl Into<String>) -> Self {
         self.pinned.push(name.into());
@@ -90,19 +95,19 @@ impl ToolBudget {
 }
 
 impl ModelApi {
-    /// Returns tools in this format, as [`tools`](Self::tools) does, if they are within the budget.
+    /// Returns tools in this format. If they are within the budget, returns all tools, in the same way as [`tools`](Self::tools).
     ///
     /// If the tools exceed the budget, returns the pinned tools and a search ([`ToolBudget::search`]):
     ///
-    /// - [`ToolSearch::Tools`]: with `search_tools`, the model finds tools by words of their names and descriptions. With `call_tool`,
-    ///   it calls them.
-    /// - [`ToolSearch::Client`] and [`ToolSearch::Provider`]: the other tools are deferred. The API gives a deferred tool to the model
-    ///   only after a search has found it, and the model then calls it by its own name. Anthropic and OpenAI Responses defer tools;
-    ///   not all their models do. For the other APIs, `ToolSearch::Tools` applies.
+    /// - [`ToolSearch::Tools`]: the model finds tools with `search_tools`, by words in their names and descriptions. It calls
+    ///   them with `call_tool`.
+    /// - [`ToolSearch::Client`] and [`ToolSearch::Provider`]: the other tools are deferred. The API shows a deferred tool to the
+    ///   model only after a search has found the tool. The model then calls the tool by its name. Only Anthropic and OpenAI
+    ///   Responses support deferred tools, and not for all their models. For the other APIs, `ToolSearch::Tools` applies.
     ///
-    /// [`tool_uses`](Self::tool_uses), [`Host::call`] and [`results`](Self::results) execute the searches of the host. They find all tools
-    /// of the host, so pass all of them here; to keep a tool from the model, deny it with a rule. Anthropic rejects a conversation in
-    /// which a search has found a tool that the request no longer defines.
+    /// [`tool_uses`](Self::tool_uses), [`Host::call`] and [`results`](Self::results) execute the searches of the host. A search
+    /// of the host finds all tools of the host, so pass all of them in `tools`. To keep a tool from the model, deny the tool with
+    /// a rule. If a search has found a tool, later requests must define this tool. Otherwise, Anthropic rejects the conversation.
     pub fn tools_within_budget(self, tools: &[HostTool], budget: &ToolBudget) -> ModelTools {
         // A long list is not converted only to be measured.
         let text = |tool: &HostTool| {
@@ -134,7 +139,7 @@ impl ModelApi {
         offered
     }
 
-    /// Returns the two tools of the host.
+    /// Returns the definitions of `search_tools` and `call_tool`.
     fn search_tools(self, tools: &[HostTool]) -> [HostTool; 2] {
         let description = format!(
             "Finds tools by words of their names and descriptions, with the schema of their arguments. \
@@ -167,7 +172,7 @@ impl ModelApi {
     }
 }
 
-/// Returns the schema of the arguments of a search.
+/// Returns the input schema of a search.
 pub(super) fn search_parameters() -> Value {
     json!({
         "type": "object",
@@ -200,7 +205,7 @@ pub(super) fn servers_of(tools: &[HostTool]) -> String {
     text
 }
 
-/// Returns a tool that the host itself answers.
+/// Returns the definition of a tool of the host itself.
 pub(super) fn local_tool(name: &str, description: impl Into<String>, schema: Value) -> HostTool {
     let schema: JsonObject = match schema {
         Value::Object(schema) => schema.into_iter().collect(),
@@ -215,7 +220,8 @@ pub(super) fn local_tool(name: &str, description: impl Into<String>, schema: Val
 }
 
 impl Host {
-    /// Answers a call of `search_tools`, or of `tool_search`. Ranking many tools takes time, so it runs on a thread for blocking work.
+    /// Executes a call of `search_tools` or `tool_search`. Ranks the tools on a thread for blocking work, because ranking many
+    /// tools takes time.
     pub(super) async fn search_tools(&self, name: &str, input: &Value) -> CallToolResult {
         let Some(query) = input["query"].as_str().map(ToOwned::to_owned) else {
             return failed(format!("{name} needs the text \"query\""));
@@ -235,7 +241,7 @@ impl Host {
             .unwrap_or_else(|_| failed("the search failed".to_owned()))
     }
 
-    /// Returns the tool and the arguments of a call of `call_tool`.
+    /// Returns the name of the tool that a call of `call_tool` names, and the arguments for this tool.
     ///
     /// # Errors
     /// The arguments are not a JSON object, or have no name.
@@ -257,7 +263,7 @@ impl Host {
     }
 }
 
-/// Returns the tools that the words describe, best first.
+/// Returns the tools that match the words of the query, best first.
 fn search<'a>(query: &str, tools: &'a [HostTool], limit: usize) -> Vec<&'a HostTool> {
     let texts = tools.iter().map(|tool| {
         let description = tool.tool.description.as_deref().unwrap_or_default();
@@ -267,7 +273,7 @@ fn search<'a>(query: &str, tools: &'a [HostTool], limit: usize) -> Vec<&'a HostT
     best.filter_map(|index| tools.get(index)).collect()
 }
 
-/// Returns definitions as the text for [`CALL_TOOL`].
+/// Returns the definitions of the found tools as text. The model then calls the tools with [`CALL_TOOL`].
 fn found_definitions(found: &[&HostTool]) -> CallToolResult {
     let mut results = String::new();
     for tool in found {
@@ -288,7 +294,8 @@ fn found_definitions(found: &[&HostTool]) -> CallToolResult {
     }
 }
 
-/// Returns the tools that the API loads, as structured content. [`loaded_tools`] reads it.
+/// Returns the definitions of the found tools as structured content, so that the API loads the tools. [`loaded_tools`] reads this
+/// content.
 fn found_tools(found: &[&HostTool]) -> CallToolResult {
     let (mut bytes, mut tools) = (0, Vec::new());
     for tool in found {
@@ -313,7 +320,7 @@ fn found_tools(found: &[&HostTool]) -> CallToolResult {
     result
 }
 
-/// Returns the tools in the result of a `tool_search`.
+/// Returns the tools that a `tool_search` has found, from its result.
 pub(super) fn loaded_tools(result: &CallToolResult) -> Vec<HostTool> {
     let tools = result.structured_content.as_ref();
     let tools = tools.and_then(|content| content["tools"].as_array());

@@ -1,4 +1,4 @@
-//! Lists of tools.
+//! Converts lists of tools to the formats of model APIs.
 
 use std::borrow::Cow;
 
@@ -20,12 +20,12 @@ pub struct ModelTools {
     pub tools: Value,
     /// The keywords that were removed from input schemas because the API rejects them, at most 1,000 for each server.
     pub dropped: Vec<DroppedKeyword>,
-    /// How the model finds tools that are not listed, because they exceeded the budget ([`ModelApi::tools_within_budget`]). `None`
+    /// How the model finds tools that are not listed because they exceeded the budget ([`ModelApi::tools_within_budget`]). `None`
     /// if all tools are listed.
     pub search: Option<ToolSearch>,
 }
 
-/// A part of an input schema that a model API does not accept. The server still checks it.
+/// A part of an input schema that was removed because a model API does not accept it. The server still checks this part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DroppedKeyword {
@@ -38,12 +38,16 @@ pub struct DroppedKeyword {
 impl ModelApi {
     /// Returns tools in this format.
     ///
-    /// An API rejects the whole request if it does not accept one of the schemas. OpenAI and Anthropic need an object without
-    /// `anyOf`, `oneOf` and `allOf` at the top. The properties of the branches are therefore merged; only properties of `allOf`
-    /// can be required. Tuples of earlier dialects become `prefixItems`. References without a target are left out. OpenAI needs
-    /// `items` in arrays. Gemini accepts a part of OpenAPI 3.0: references are replaced by their targets, and unknown keywords
-    /// are left out. References and branches can make a schema much larger than its text, so the work for a tool, for the tools of a
-    /// server and for a list is limited. What exceeds a limit is left out: the model then knows less about the arguments.
+    /// An API rejects the whole request if it does not accept one of the schemas. The schemas are therefore changed:
+    /// - OpenAI and Anthropic need an object without `anyOf`, `oneOf` and `allOf` at the root. The properties of the branches are
+    ///   therefore merged into this object. Of these properties, only the properties of `allOf` can be required.
+    /// - Tuples of earlier dialects become `prefixItems`. References without a target are left out. For OpenAI, every array gets
+    ///   `items`.
+    /// - Gemini accepts a part of OpenAPI 3.0. References are replaced by their targets, and unknown keywords are left out.
+    ///
+    /// References and branches can make a converted schema much larger than the original schema. The work for each tool, for all
+    /// tools of a server and for the list is therefore limited. Parts that exceed a limit are left out, and the model then knows
+    /// less about the arguments.
     pub fn tools(self, tools: &[HostTool]) -> ModelTools {
         let mut dropped = Vec::new();
         let mut list = Vec::new();
@@ -112,7 +116,7 @@ impl ModelApi {
         }
     }
 
-    /// Returns the name of a tool in this format. Names for Gemini begin with a letter or `_`.
+    /// Returns the name of a tool in this format. For Gemini, changes a name that does not begin with a letter or `_`.
     pub(super) fn name(self, name: &str) -> Cow<'_, str> {
         let is_accepted = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
         if self != Self::Gemini || is_accepted {

@@ -1,4 +1,4 @@
-//! The lists of a server. The cache has the last lists before the server is started.
+//! The lists of a server, and a cache. Before the server is started, the lists are from the cache.
 
 use std::collections::HashMap;
 use std::fs;
@@ -126,8 +126,8 @@ impl Lists {
     }
 }
 
-/// A folder with the last known tools, prompts, resources, resource templates and skills of each server. A host shows them at once, marked as
-/// stale, while the server starts. Several processes can share the folder.
+/// A folder with the last known tools, prompts, resources, resource templates and skills of each server. A host shows them at
+/// once, marked as stale, while the server starts. Several processes can share the folder.
 #[derive(Debug, Clone)]
 pub struct ListCache {
     folder: PathBuf,
@@ -200,8 +200,8 @@ impl ServerCache {
         Some(cached.items)
     }
 
-    /// Replaces the stored list, or removes it if `list` is empty. Does nothing if a list of this kind with a greater number was
-    /// already stored. Blocks the thread.
+    /// Replaces the stored list, or removes it if `list` is empty. A newer list has a greater `number`. Does nothing if a newer
+    /// list of this kind is already stored. Blocks the thread.
     pub(super) fn store<T: Serialize>(
         &self,
         kind: &'static str,

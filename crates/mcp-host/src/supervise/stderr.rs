@@ -23,8 +23,8 @@ const MAX_BYTES: usize = 64 << 10;
 const LINE_BYTES: usize = size_of::<String>();
 
 impl StderrLog {
-    /// Removes control characters and invisible characters from `line` and appends it. Drops the oldest lines beyond 64 KiB in total. A line of more than
-    /// 64 KiB is skipped.
+    /// Removes control characters and invisible characters from `line` and appends it. Drops the oldest lines beyond 64 KiB in
+    /// total. Skips a line of more than 64 KiB.
     pub fn push(&self, line: &str) {
         let line: String = line.chars().filter(|c| !is_hidden(*c)).collect();
         if line.len() + LINE_BYTES > MAX_BYTES {

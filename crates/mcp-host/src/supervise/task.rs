@@ -28,7 +28,7 @@ const START_TURN: Duration = Duration::from_millis(100);
 /// Delay between a change notification and the request for the list.
 const CHANGE_DELAY: Duration = Duration::from_millis(50);
 
-/// Maximum number of characters that the log shows of an error of a skill.
+/// Maximum number of characters that the log shows of an error of a list or skill.
 const MAX_SHOWN: usize = 300;
 
 /// The state that the application wants.

@@ -124,7 +124,7 @@ async fn attached(host: &Host, text: &str) -> HostContext {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_person_mentions_reaches_each_model_api() {
+async fn mentioned_items_reach_each_model_api() {
     let host = host().await;
     let context = attached(
         &host,
@@ -395,7 +395,7 @@ fn other() -> ServerBuilder {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_that_is_attached_from_one_server_reaches_another_one() {
+async fn attached_items_of_one_server_do_not_reach_another_server() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let received = Arc::new(Mutex::new(Vec::new()));
         let bytes = Arc::clone(&received);
@@ -620,7 +620,7 @@ async fn a_skill_is_not_read_as_a_resource_before_its_list_is_known() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_attached_counts_as_untrusted_in_each_conversation_that_gets_it() {
+async fn attached_items_count_as_untrusted_in_each_conversation_that_gets_them() {
     let person = Person::default();
     let mail = Killable::default()
         .connector(|_| Some(Server::builder("mail", "1").tool(Tool::new("send", || "sent"))));

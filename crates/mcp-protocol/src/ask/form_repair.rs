@@ -74,7 +74,7 @@ fn field(field: &mut JsonObject, root: &Value) -> bool {
     is_nullable
 }
 
-/// Adds those members of `schema` that the field does not have.
+/// Adds the members of `schema` that the field does not have.
 fn merge(field: &mut JsonObject, schema: Value) {
     if let Value::Object(schema) = schema {
         for (keyword, value) in schema {
@@ -83,7 +83,8 @@ fn merge(field: &mut JsonObject, schema: Value) {
     }
 }
 
-/// Removes the branch `null` from a union, and then sets `is_nullable`. Returns the other branch if there is exactly one.
+/// Removes the branch `null` from the union of a field. Sets `is_nullable` if there was such a branch. If exactly one branch is
+/// left, removes the union and returns this branch.
 fn only_branch(field: &mut JsonObject, is_nullable: &mut bool) -> Option<Value> {
     for union in ["anyOf", "oneOf", "allOf"] {
         let Some(Value::Array(branches)) = field.get_mut(union) else {

@@ -193,16 +193,17 @@ impl RequestContext {
         self.ask(R::METHOD, Some(params), |_| Ok(())).await
     }
 
-    /// Returns `Some` if the client is to answer this request as a task. The inner value is the requested time to live of the
-    /// task.
+    /// Returns `Some` if the client is to run a server request with this method as a task. The inner value is the requested time
+    /// to live of the task.
     fn delegates(&self, method: &str) -> Option<Option<Duration>> {
         let ttl = self.delegated()?;
         let capabilities = self.session().client_capabilities()?;
         task::is_supported(method, capabilities, self.rules()).then_some(ttl)
     }
 
-    /// Sends a request to the client and decodes the response. The request is sent on the stream of this request, or as a pending
-    /// input request. An invalid response to a pending input request is treated as missing.
+    /// Sends a server request or an input request, and decodes the response. A server request is sent on the stream of the
+    /// client's request. On the stateless revision, and for a detached call, a pending input request is added instead. An invalid
+    /// response to a pending input request is treated as missing.
     async fn ask<T: DeserializeOwned + Send>(
         &self,
         method: &'static str,
@@ -246,8 +247,8 @@ impl RequestContext {
     }
 }
 
-/// Returns the error for a client request that does not declare the capability `name`. The error data contains the path of the
-/// capability.
+/// Returns the error for a client request that does not declare the capability at `path`. The data of the error contains this
+/// path as nested objects.
 fn missing_capability(path: &str) -> ErrorObject {
     let mut required = json!({});
     let mut at = &mut required;

@@ -1,4 +1,4 @@
-//! Events of a connection, other than messages, that middleware is notified of.
+//! Events of a connection that middleware is notified of, in addition to the messages.
 
 use std::fmt;
 use std::sync::Mutex;
@@ -8,7 +8,7 @@ use mcp_jsonrpc::{ParseError, RequestId};
 use crate::sync::lock;
 use crate::{Closed, Outcome, Revision};
 
-/// Whether the middleware belongs to a client or to a server.
+/// The side of a connection to which the middleware belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(
     clippy::exhaustive_enums,

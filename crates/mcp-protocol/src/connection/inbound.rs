@@ -48,7 +48,7 @@ pub trait Inbound: Send + Sync + 'static {
         true
     }
 
-    /// Returns whether this side tolerates a deviation that the transport has found. Counts a tolerated deviation. Default:
+    /// Returns whether this side tolerates a deviation that the transport has found. If so, counts the deviation. Default:
     /// `false`.
     fn tolerates(&self, _deviation: Deviation, _detail: &str) -> bool {
         false

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::{BoxFuture, Closed, Inbound, Link, TransportError};
 
-/// A transport to a server that is not connected yet.
+/// A transport that has not connected to its server yet.
 ///
 /// Implement this trait for a custom transport: connect, pass received messages to `inbound`, and
 /// return the [`Connection`] for sending. For a pair of byte streams, use the implementation in
@@ -17,8 +17,8 @@ pub trait Transport: Send + 'static {
         inbound: Arc<dyn Inbound>,
     ) -> BoxFuture<'static, Result<Arc<dyn Connection>, TransportError>>;
 
-    /// Returns a new transport to the same server. The client uses it for a second attempt if the server closes the first
-    /// connection, for example because it does not know `server/discover`. Default: `None`.
+    /// Returns a new transport to the same server. The client uses the new transport for a second attempt if the server closes
+    /// the first connection. A server that does not know `server/discover` may do this. Default: `None`.
     fn reconnect(&self) -> Option<Box<dyn Transport>> {
         None
     }

@@ -130,7 +130,7 @@ impl Outgoing {
         (number.to_string() == **text && is_waiting()).then_some(RequestId::Number(number))
     }
 
-    /// Fails the waiting requests that an unreadable frame was meant to answer. Returns whether the frame was a response. The
+    /// Fails the waiting requests whose responses are in an unreadable frame. Returns whether the frame was a response. The
     /// caller must not answer a response.
     pub fn fail_unreadable(&self, frame: &[u8], error: &ParseError, limits: &Limits) -> bool {
         let mut was_response = error.is_response();

@@ -92,8 +92,8 @@ impl Exchange {
         self.0.is_unlimited.load(Ordering::Acquire)
     }
 
-    /// Marks the exchange as a subscription, which has no deadline, and which ends with the input of its connection. The peer is
-    /// notified when such an exchange ends.
+    /// Marks the exchange as a subscription. A subscription has no deadline, and it ends when the input of its connection ends.
+    /// The peer is notified of the end of a subscription.
     pub fn set_endless(&self) {
         self.set_unlimited();
         self.0.endless.store(true, Ordering::Release);
@@ -237,7 +237,7 @@ pub fn expired(deadline: Option<Duration>) -> ErrorObject {
 }
 
 /// A running handler. Completes with the outcome of the handler. If the exchange ends first, completes with an error, which need
-/// not be sent. A panic of the handler or of its destructors also gives an error.
+/// not be sent. If the handler or one of its destructors panics, the outcome is also an error.
 ///
 /// # Cancel safety
 /// Dropping this value drops the handler.

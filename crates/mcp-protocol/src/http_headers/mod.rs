@@ -112,7 +112,7 @@ fn sole_member<'a>(
     Ok(found)
 }
 
-/// Checks a header whose value may be encoded against the value in the body.
+/// Compares a header with the value in the body. The value of the header may be encoded.
 fn check_value(header: &str, sent: Option<&str>, body: Option<&str>) -> Result<(), ErrorObject> {
     let sent = match sent {
         None => None,

@@ -23,7 +23,7 @@ struct Param {
 }
 
 impl HeaderParams {
-    /// Reads from an input schema which parameters are echoed in headers.
+    /// Finds the parameters of an input schema that are echoed in headers.
     ///
     /// # Errors
     /// An annotation violates a rule. The tool must then not be used over HTTP.

@@ -87,8 +87,8 @@ pub struct Extras {
     pub response_timeout: Option<Duration>,
     /// The data of a stateless request; `None` in session-based revisions.
     pub stateless: Option<StatelessRequest>,
-    /// A value that is dropped after the request is written, or if the request is dropped before it is written. An example is the
-    /// permit for the request's memory. A pipe keeps the bytes of a request even if the request is cancelled.
+    /// A value that is dropped when the request is written, or when the request is dropped before that. An example is the permit
+    /// for the request's memory. A pipe keeps the bytes of a request even if the request is cancelled.
     pub kept: Option<Kept>,
 }
 

@@ -119,7 +119,7 @@ impl Layers {
         Self::new(all, |work| Box::pin(async move { work() }))
     }
 
-    /// Returns layers that consist of this middleware outside and the middleware of `inner` inside.
+    /// Returns the combined middleware. The middleware of `self` is outside, and the middleware of `inner` is inside.
     pub(crate) fn and(&self, inner: &Self) -> Self {
         Self {
             all: self.all.iter().chain(&*inner.all).cloned().collect(),
@@ -203,7 +203,7 @@ impl Layers {
         }
     }
 
-    /// Returns the handler of a call that continues as a task, wrapped by each middleware.
+    /// Lets each middleware wrap the handler of a call that continues as a task. Returns the wrapped handler.
     pub fn background(&self, handler: BoxFuture<'static, Outcome>) -> BoxFuture<'static, Outcome> {
         let inside_out = self.all.iter().rev();
         inside_out.fold(handler, |handler, layer| layer.0.background(handler))

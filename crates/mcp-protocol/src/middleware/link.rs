@@ -145,7 +145,7 @@ impl Link for LayeredLink {
     }
 }
 
-/// Reads the name that a header echoes from the params again, because a middleware may have changed the params.
+/// Reads the name for the header `Mcp-Name` from the params again, because a middleware may have changed the params.
 fn with_name(mut extras: Extras, method: &str, params: Option<&str>) -> Extras {
     if let Some(StatelessRequest { name, .. }) = &mut extras.stateless
         && let Some(member) = name_member(method)

@@ -83,7 +83,7 @@ impl Transport for LayeredTransport {
     }
 }
 
-/// The client side of a connection. Inbound messages pass through the middleware before they reach it.
+/// The client side of a connection. Inbound messages pass through the middleware before they reach the client.
 struct LayeredInbound {
     layers: Layers,
     inner: Arc<dyn Inbound>,

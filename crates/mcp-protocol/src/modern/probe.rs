@@ -57,7 +57,7 @@ pub enum ProbeStep {
     Unknown,
 }
 
-/// A probe: it decides which requests a client sends to find out the revision of one server.
+/// A probe. It decides which requests a client sends to find out the revision of one server.
 #[derive(Debug, Clone)]
 pub struct Probe {
     spoken: Vec<Revision>,

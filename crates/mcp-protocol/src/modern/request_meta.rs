@@ -103,7 +103,7 @@ impl<'a> RawRequestMeta<'a> {
         read_string(self.version)
     }
 
-    /// Checks whether the request is handled: the headers match the body (over HTTP), the revision is in `served`, the required
+    /// Checks whether the request can be handled: the headers match the body (over HTTP), the revision is in `served`, the required
     /// members are present, and the method exists. The checks run in this order, and the first failed check determines the error.
     ///
     /// # Errors

@@ -1,11 +1,11 @@
-//! A link for requests whose caller is not the caller of the connection.
+//! A link for requests that were not sent by the caller of the connection.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::{Call, Caller, Closed, Delivery, Extras, Link, MethodName, RequestOrigin};
 
-/// A link for requests whose caller is not the caller of the connection.
+/// A link for requests that were not sent by the caller of the connection. The link reports `caller` as their origin.
 pub(super) struct CallerLink {
     pub(super) connection: Arc<dyn Link>,
     pub(super) caller: Caller,

@@ -35,9 +35,8 @@ pub use work::{BlockingRun, Expiry, PendingHandler, Run};
 pub struct MuxLimits {
     /// Limits that apply to each frame.
     pub frame: Limits,
-    /// Maximum number of running requests of the peer. Default 64. Further requests are rejected at once instead of
-    /// being queued,
-    /// because the next frame may be a cancellation.
+    /// Maximum number of running requests of the peer. Default 64. Further requests are rejected at once and not queued, because
+    /// the next frame may be a cancellation.
     pub incoming: usize,
     /// Maximum number of requests from this side that wait for a response. Default 1,024. Further requests fail without being
     /// sent.
@@ -334,8 +333,9 @@ impl Mux {
         self.outbox.is_full()
     }
 
-    /// Handles the end of the input: every call of this side fails with `reason` at once. Requests of
-    /// the peer continue and can still be answered, except for subscriptions, which end only with the connection.
+    /// Handles the end of the input: every call of this side fails with `reason` at once. Subscriptions of the peer are
+    /// cancelled, because they would otherwise last as long as the connection. Other requests of the peer continue and can still
+    /// be answered.
     pub fn end_of_input(&self, reason: &Closed) {
         self.outgoing.close(reason);
         self.incoming.cancel_endless();

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 use crate::Kept;
 use crate::sync::lock;
 
-/// An empty buffer that is larger than this is freed, in bytes.
+/// Maximum capacity of an empty buffer that is kept, in bytes. A larger buffer is freed.
 const KEEP: usize = 256 << 10;
 
 pub(super) struct Outbox {

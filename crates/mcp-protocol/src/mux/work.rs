@@ -142,8 +142,8 @@ impl Run {
         }
     }
 
-    /// Returns the deadline from [`Inbound::deadline`](crate::Inbound::deadline). Returns `None` for a request without a deadline,
-    /// such as a subscription.
+    /// Returns the deadline from [`Inbound::deadline`](crate::Inbound::deadline). Returns `None` for a request without a
+    /// deadline, such as a subscription.
     pub fn deadline(&self) -> Option<Duration> {
         let deadline = self.guard.mux.inbound.deadline();
         deadline.filter(|_| !self.guard.exchange.is_unlimited())
@@ -210,8 +210,8 @@ impl BlockingRun {
         self.guard.mux.inbound.deadline()
     }
 
-    /// Returns a handle that answers the request with an error when the deadline passes. Blocking handlers need this handle, because
-    /// their threads cannot be stopped.
+    /// Returns a handle that answers the request with an error when the deadline passes. Blocking handlers need this handle,
+    /// because their threads cannot be stopped.
     pub fn expiry(&self) -> Expiry {
         Expiry {
             mux: Arc::clone(&self.guard.mux),

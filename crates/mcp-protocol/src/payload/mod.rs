@@ -21,8 +21,8 @@ pub type Outcome = Result<Payload, ErrorObject>;
 pub enum Payload {
     /// `{}`.
     Empty,
-    /// The result of a tool call, with its result metadata. It has its own variant without a box, because tool calls are the most
-    /// frequent requests.
+    /// The result of a tool call, with its result metadata. This is a separate variant without a box, because tool calls are the
+    /// most frequent requests.
     CallTool(CallToolResult, Option<Arc<ResultMeta>>),
     /// A result that is serialized once and sent many times, such as a list.
     Shared(SharedText),

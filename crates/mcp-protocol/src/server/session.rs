@@ -126,8 +126,8 @@ impl ServerSession {
         Ok(this)
     }
 
-    /// Continues a [restored](Self::restore) session. Notifies the middleware of the session. If `state` is open, opens the
-    /// session.
+    /// Continues a [restored](Self::restore) session, and notifies the middleware that the session was opened. If the client has
+    /// already sent `notifications/initialized`, opens the session.
     #[doc(hidden)]
     pub fn reopen(&self, state: &SessionState) {
         if let Some(layered) = &self.layered {
@@ -145,7 +145,7 @@ impl ServerSession {
         }
     }
 
-    /// Returns the facts of the service. Removes the features that this session does not support.
+    /// Returns the facts of the service, without the features that this session does not support.
     fn facts(&self) -> ServerFacts {
         let mut facts = self.service.facts();
         if self.stateless {

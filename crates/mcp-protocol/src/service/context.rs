@@ -220,15 +220,16 @@ impl RequestContext {
     }
 
     /// Lets another process of the same server respond: the transport sends the request to `address`, an `http` URL, and passes
-    /// its response on. Returns whether the transport does that. The handler should then return an error for the client. The
-    /// transport sends this error if the other process cannot be reached, or if the handler has already sent a message.
+    /// the response of that process on to the client. Returns whether the transport does this. If it does, the handler should
+    /// return an error. The transport sends this error to the client if the other process cannot be reached, or if the handler
+    /// has already sent a message.
     ///
     /// Returns `false` and changes nothing in these cases: the transport is stdio; the endpoint has no
     /// `ServerOptions::with_forwarding`; the request was already forwarded; a response was already started; or the request does
     /// not belong to the stateless revision.
     ///
     /// The forwarded request contains all headers of the client, including `Authorization`. Therefore, if the address comes from
-    /// the client, it must be authenticated, for example as a part of an encrypted `requestState`.
+    /// the client, the address must be authenticated, for example as a part of an encrypted `requestState`.
     pub fn forward(&self, address: &str) -> bool {
         self.exchange.is_running() && self.exchange.link().forward(address)
     }
@@ -238,9 +239,9 @@ impl RequestContext {
         self.exchange.cancelled()
     }
 
-    /// Sends a progress notification; returns whether it was sent. It is sent only if the peer gave a token, the request is
-    /// running, `progress` is above the last value, and the rate limit allows it. The rate limit does not apply to the step that
-    /// reaches `total`.
+    /// Sends a progress notification; returns whether it was sent. It is sent only if the peer gave a token, and if the request
+    /// is running. In addition, `progress` must be above the last value, and the rate limit must allow the notification. The rate
+    /// limit does not apply to the step that reaches `total`.
     ///
     /// Specification: [progress](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/progress).
     pub fn progress(

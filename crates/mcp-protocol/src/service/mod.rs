@@ -17,8 +17,8 @@ pub use context::RequestContext;
 
 /// A complete server, which a transport runs. `mcp-server` builds one.
 ///
-/// The session answers `initialize` and `ping`, rejects requests that the negotiated revision or
-/// the declared capabilities do not allow, and handles cancellation before it calls the service.
+/// Before the session calls the service, it answers `initialize` and `ping`, and handles cancellation. It also rejects requests
+/// that the negotiated revision or the declared capabilities do not allow.
 pub trait Service: Send + Sync + 'static {
     /// Called when a transport begins to serve: background work may start now. Default: nothing.
     fn start(&self) {}

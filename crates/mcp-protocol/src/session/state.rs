@@ -361,8 +361,8 @@ impl Session {
         (known, roots.changes)
     }
 
-    /// Caches roots. `mark` is the counter when the roots were requested. Drops the roots if they have changed since then, or if
-    /// their memory exceeds 64 KiB or the budget of the server.
+    /// Caches roots that were requested when the counter of [`known_roots`](Self::known_roots) was `mark`. Does not cache the
+    /// roots if they have changed since then, or if their memory exceeds 64 KiB or the budget of the server.
     pub(crate) fn remember_roots(&self, result: &ListRootsResult, mark: u64, owner: &Owner) {
         let announced = self
             .client_capabilities()

@@ -27,7 +27,7 @@ pub trait TaskStore: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`Conflict`](TaskStoreError::Conflict) if a task with this id exists, even for another owner;
-    /// [`Full`](TaskStoreError::Full) beyond a limit; [`Unavailable`](TaskStoreError::Unavailable).
+    /// [`Full`](TaskStoreError::Full) if the task exceeds a limit; [`Unavailable`](TaskStoreError::Unavailable).
     fn create(&self, task: Task) -> BoxFuture<'_, Result<(), TaskStoreError>>;
 
     /// Returns the task with this id. The owner of the task does not matter.

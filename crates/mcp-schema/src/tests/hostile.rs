@@ -23,7 +23,7 @@ fn a_schema_that_refers_to_each_next_level_twice_is_refused_when_compiled() {
 }
 
 #[test]
-fn a_schema_whose_cost_doubles_with_each_level_refuses_deep_values() {
+fn deep_values_are_rejected_if_the_cost_of_the_schema_doubles_with_each_level() {
     let node = json!({"$ref": "#/$defs/node"});
     let inner = json!({"properties": {"a": {"allOf": [node, node]}}});
     let schema = json!({"$defs": {"node": inner}, "allOf": [node]});

@@ -51,7 +51,7 @@ impl Ctx {
             .progress(progress, total.into(), Some(message), Instant::now())
     }
 
-    /// Returns the client's progress token, if it requested progress.
+    /// Returns the progress token, if the client requested progress.
     pub fn progress_token(&self) -> Option<ProgressToken> {
         self.request.progress_token()
     }
@@ -74,10 +74,9 @@ impl Ctx {
         self.request.principal()
     }
 
-    /// Returns whether the request has all scopes in `scope`, which are separated by spaces. Over
-    /// stdio it is always `true`, because the client started the server. Over HTTP the verified
-    /// token must include the scopes. If this returns `false`, end the call: the client then
-    /// receives a challenge with the missing scopes.
+    /// Returns whether the request has all scopes in `scope`, which are separated by spaces. Over stdio the result is always
+    /// `true`, because the client started the server. Over HTTP the verified token must include the scopes. If this returns
+    /// `false`, end the call: the client then receives a challenge with the missing scopes.
     pub fn permits(&self, scope: &str) -> bool {
         self.request.permits(scope)
     }
@@ -89,15 +88,15 @@ impl Ctx {
         self.request.transport()
     }
 
-    /// Closes the connection that carries the stream of this request, to free it during long work.
-    /// The client resumes the stream after `retry` and loses no message. Returns `true` for HTTP
-    /// sessions of 2025-11-25 with an event store; otherwise does nothing and returns `false`.
+    /// Closes the connection that carries the stream of this request, so that no connection is occupied during long work. The
+    /// client resumes the stream after `retry` and loses no message. Returns `true` for HTTP sessions of 2025-11-25 with an event
+    /// store; otherwise does nothing and returns `false`.
     pub fn release(&self, retry: Duration) -> bool {
         self.request.release(retry)
     }
 
     /// Completes when the request has ended: it was answered, the client cancelled it, or the client has disconnected. In these
-    /// cases the handler's future is dropped, so only work on other tasks or threads needs this method.
+    /// cases the handler's future is dropped, so only work on other tokio tasks or threads needs this method.
     pub fn cancelled(&self) -> Cancelled {
         self.request.cancelled()
     }
@@ -192,8 +191,8 @@ impl Ctx {
             .is_some_and(|pending| pending.set_status(message))
     }
 
-    /// Returns the name and version that the client sent. Returns `None` if it sent none. They are not verified, so do not trust
-    /// them.
+    /// Returns the name and version that the client sent. Returns `None` if the client sent neither. The name and version are not
+    /// verified, so do not trust them.
     pub fn client(&self) -> Option<&Implementation> {
         self.request.session().client()
     }
@@ -237,8 +236,8 @@ impl Ctx {
     }
 
     /// Notifies the server's clients of a changed list or resource, for example after the resources of a data source changed.
-    /// `add` and `remove` of [`Server::tools`](crate::Server::tools), `prompts` and `resources` already notify. If only one user
-    /// can see the change, restrict it with [`Change::only_for`].
+    /// `add` and `remove` of [`Server::tools`](crate::Server::tools), `prompts` and `resources` already notify the clients. If
+    /// only one user can see the change, restrict it with [`Change::only_for`].
     pub fn changed(&self, change: Change) {
         if let Some(server) = self.server.upgrade() {
             server.changed(change);

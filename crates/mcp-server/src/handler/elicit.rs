@@ -199,8 +199,8 @@ impl Ctx {
     /// Requests a completion from the client's model (sampling).
     ///
     /// # Errors
-    /// The client does not support sampling, the user rejected the request (code -1), the messages violate the rules of tool use,
-    /// or the client has disconnected.
+    /// The client does not support sampling or has disconnected, the user rejected the request (code -1), or the messages violate
+    /// the rules of tool use.
     ///
     /// # Cancel safety
     /// Dropping the future withdraws the request.

@@ -53,8 +53,9 @@ impl<S, T: DeserializeOwned + JsonSchema + Send + 'static> FromCall<S> for Args<
     }
 }
 
-/// The type of a parameter that is an argument. Every type that implements `JsonSchema` implements this trait. Functions that use
-/// this trait require `Deserialize` separately.
+/// A type whose values can be arguments of a call, for the parameters of functions with `#[tool]` or a similar attribute. Every
+/// type that implements `JsonSchema` implements this trait. The code that these attributes generate requires `Deserialize`
+/// separately.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument",
     label = "not an argument",
@@ -157,7 +158,7 @@ impl<S, T: FromState<S> + Send + 'static> FromCall<S> for State<T> {
     }
 }
 
-/// A part of the server's state. Implement it for a type to extract that part with [`State`].
+/// A part of the server's state. Implement this trait for the type of the part. [`State`] can then extract the part.
 #[diagnostic::on_unimplemented(
     message = "the server's state `{S}` does not provide `{Self}`",
     label = "missing state",

@@ -10,8 +10,8 @@ use serde_json::json;
 use super::output::Kind;
 use super::{Call, Erased};
 
-/// Returns a handler that runs `run` inside the middleware. The middleware receives a request whose `params` have the member from
-/// `target` and `arguments`.
+/// Returns a handler that runs `run` inside the middleware. The middleware receives a request with two params: `arguments`, and
+/// the member that `target` returns, which is the name or URI.
 pub(crate) fn layered<K: Kind>(
     middleware: Vec<SharedMiddleware>,
     run: Erased<K>,

@@ -26,8 +26,8 @@ use crate::handler::output::{Finish, IntoOutput, Kind};
 use crate::handler::server::CallServer;
 use crate::{HandlerError, Spec};
 
-/// A function or closure, sync or async, whose parameters are extractors and whose return type
-/// converts to the result of a tool, prompt, resource, completion or resource list.
+/// A function or closure, sync or async. Its parameters are extractors. Its return type converts to the result of a tool, prompt,
+/// resource, completion or resource list.
 ///
 /// `K` is the kind of handler, for example [`ForTool`](crate::ForTool), and `S` is the state of the
 /// server. `M` distinguishes the signatures of functions and is always inferred.
@@ -44,8 +44,8 @@ pub trait Handler<K: Kind, S, M>: Clone + Send + Sync + 'static {
     #[doc(hidden)]
     const KEEPS_CONTEXT: bool = true;
 
-    /// Calls the handler. With `blocking`, a sync function runs on a separate thread; an async
-    /// function ignores it.
+    /// Calls the handler. If `blocking` is `true`, a sync function runs on a separate thread. For an async function, `blocking`
+    /// has no effect.
     fn call(&self, call: &Call<'_>, state: &S, blocking: bool, finish: K::Finish) -> Reply;
 
     /// Collects the schemas and other parts of the definition from the types.
@@ -320,9 +320,9 @@ impl<'a> Call<'a> {
 
 /// An extractor: a type that can be a parameter of a handler.
 ///
-/// Implement it to pass custom data to handlers. An extractor can end the call before the handler
-/// runs, with a [`HandlerError`], and it can be asynchronous: see [`Extraction`]. In functions with
-/// `#[tool]`, custom extractors need the attribute `#[extract]`.
+/// Implement this trait to pass custom data to handlers. An extractor can end the call before the handler runs, with a
+/// [`HandlerError`]. An extractor can be asynchronous: see [`Extraction`]. In functions with `#[tool]`, custom extractors need
+/// the attribute `#[extract]`.
 ///
 /// ```
 /// use mcp_server::{Call, Extraction, FromCall, Server, tool};

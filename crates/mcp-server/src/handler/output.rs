@@ -133,7 +133,7 @@ impl Finish<CallToolResult> for FinishTool {
 }
 
 impl FinishTool {
-    /// Checks and completes the result of a tool.
+    /// Checks the structured content of a tool result, and converts the result to the form of the negotiated revision.
     #[inline]
     fn complete(&self, result: &mut CallToolResult) {
         if let Err(problem) = self.check(result) {

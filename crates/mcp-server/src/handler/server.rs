@@ -7,7 +7,7 @@ use crate::Change;
 
 /// The server that serves a call.
 pub(crate) trait CallServer: Any + Send + Sync {
-    /// Returns the part of the server that reports changes, without keeping the server alive.
+    /// Returns a weak reference to the part of the server that reports changes. The reference does not keep the server alive.
     fn reporter(&self) -> Weak<dyn ReportChange>;
 
     /// Returns a copy of the handle.
@@ -15,6 +15,6 @@ pub(crate) trait CallServer: Any + Send + Sync {
 }
 
 pub(crate) trait ReportChange: Send + Sync {
-    /// Notifies all clients of a change. If there is a change bus, uses it.
+    /// Notifies all clients of a change, through the change bus if the server has one.
     fn changed(&self, change: Change);
 }

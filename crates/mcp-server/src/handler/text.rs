@@ -27,7 +27,7 @@ enum Reading {
 /// An argument whose text needs conversion, because its type is not text, or because an empty text means that it is absent.
 struct Argument {
     name: String,
-    /// The way in which the text is read; `None` if it stays text.
+    /// The way in which the text is read; `None` if the argument stays text.
     reading: Option<Reading>,
     is_required: bool,
 }
@@ -50,7 +50,8 @@ pub(super) fn reading<K: Kind>(spec: &Spec, run: Erased<K>) -> Erased<K> {
     )
 }
 
-/// Returns the arguments whose text needs conversion: numbers and booleans, and optional text that is never empty.
+/// Returns the arguments whose text needs conversion: numbers, booleans, and optional arguments whose schema does not admit empty
+/// text.
 fn arguments(schema: &JsonObject) -> impl Iterator<Item = Argument> {
     let required = crate::schema::strings(schema.get("required"));
     let properties = schema.get("properties").and_then(Value::as_object);
@@ -74,7 +75,7 @@ fn arguments(schema: &JsonObject) -> impl Iterator<Item = Argument> {
         })
 }
 
-/// Returns whether a text with this schema is never empty: a choice, a date, or a text with a minimum length.
+/// Returns whether the schema does not admit empty text, for example because it describes a choice, a date, or a minimum length.
 fn is_never_empty(schema: &Value) -> bool {
     let list = |keyword: &str| schema.get(keyword).and_then(Value::as_array);
     if let Some(choices) = list("enum") {

@@ -15,8 +15,8 @@ use crate::{Call, Extraction, FromCall, HandlerError};
 /// Maximum number of values in a response, by the specification.
 const MAX_VALUES: usize = 100;
 
-/// A request for suggestions for one argument of a prompt or one variable of a URI template. An
-/// extractor for completers, see [`Prompt::complete`](crate::Prompt::complete).
+/// A request for suggestions for one argument of a prompt or one variable of a URI template. This type is an extractor for
+/// completers, see [`Prompt::complete`](crate::Prompt::complete).
 #[derive(Debug, Clone, Deserialize)]
 #[non_exhaustive]
 pub struct CompletionRequest {
@@ -167,8 +167,8 @@ impl<S: Send + Sync + 'static> Completers<S> {
     }
 }
 
-/// Returns the values that match `text`, without regard to case: first the values that start with the text, then the values that
-/// contain it.
+/// Returns the values that match the text `typed`, without regard to case: first the values that start with the text, then the
+/// values that contain the text.
 fn rank(values: &[String], typed: &str) -> Vec<String> {
     let typed = typed.to_lowercase();
     let mut found: Vec<(bool, &String)> = values

@@ -24,7 +24,8 @@ pub(crate) struct InstalledExtension {
     pub(crate) requires: Vec<Requirement>,
 }
 
-/// Checks the requirements of the extensions on the server and on each other.
+/// Checks that the server has every capability and every extension that an installed extension requires. Returns one error for
+/// each missing requirement, and an error if an extension requires itself.
 pub(crate) fn check(
     installed: &[InstalledExtension],
     capabilities: &ServerCapabilities,

@@ -44,9 +44,8 @@ impl From<Vec<Resource>> for ResourcePage {
     }
 }
 
-/// The position of the requested page: [`ResourcePage::next`] of the previous page, or `None` for
-/// the first page. An extractor for handlers of
-/// [`ServerBuilder::list_resources`](crate::ServerBuilder::list_resources).
+/// The position of the requested page: [`ResourcePage::next`] of the previous page, or `None` for the first page. This type is an
+/// extractor for handlers of [`ServerBuilder::list_resources`](crate::ServerBuilder::list_resources).
 #[derive(Debug, Clone, Deserialize)]
 #[expect(clippy::exhaustive_structs, reason = "taken apart in parameter lists")]
 pub struct Cursor(pub Option<String>);

@@ -22,7 +22,7 @@ use crate::{RegistrationError, Spec};
 ///
 /// The variables of a template arrive as `Args<T>`, a struct of strings.
 pub struct Resource<S = ()> {
-    /// The definition; if `uri` is a template, it is converted to the definition of a resource template.
+    /// The definition. If its `uri` is a template, registration converts the definition to the definition of a resource template.
     definition: mcp_types::Resource,
     bind: Box<dyn FnOnce(S) -> Erased<ForResource> + Send>,
     access: Option<Box<dyn FnOnce(S) -> AccessCheck + Send>>,
@@ -33,8 +33,8 @@ pub struct Resource<S = ()> {
 }
 
 impl<S: Clone + Send + Sync + 'static> Resource<S> {
-    /// Creates a resource from a function whose parameters are extractors. A `uri` with variables
-    /// in braces (RFC 6570) makes it a template.
+    /// Creates a resource from a function whose parameters are extractors. A `uri` with variables in braces (RFC 6570) makes the
+    /// resource a template.
     pub fn new<M>(
         uri: impl Into<String>,
         name: impl Into<String>,
@@ -255,7 +255,8 @@ pub(crate) struct ResourceEntry {
     pub(crate) normal: Option<String>,
     /// The handler, which runs after the access check.
     pub(crate) run: Erased<ForResource>,
-    /// The access check without the handler, for subscriptions.
+    /// The access check, which `run` also contains. For a subscription, the server runs this check without the handler.
+    /// `None` if there is no check.
     pub(crate) access: Option<AccessCheck>,
     pub(crate) visible: Option<Visible>,
 }
@@ -266,7 +267,8 @@ pub(crate) struct TemplateEntry {
     pub(crate) template: UriTemplate,
     /// The handler, which runs after the access check.
     pub(crate) run: Erased<ForResource>,
-    /// The access check without the handler, for subscriptions.
+    /// The access check, which `run` also contains. For a subscription, the server runs this check without the handler.
+    /// `None` if there is no check.
     pub(crate) access: Option<AccessCheck>,
     pub(crate) completers: BoundCompleters,
     pub(crate) visible: Option<Visible>,

@@ -198,8 +198,8 @@ impl<S: Send + Sync + 'static> Tool<S> {
         self.definition.annotations.get_or_insert_default()
     }
 
-    /// Sets the output schema of a tool that creates structured content itself. It may describe any
-    /// JSON value; see [`Json`](crate::Json) for older revisions.
+    /// Sets the output schema of a tool that creates structured content itself. The schema may describe any JSON value.
+    /// [`Json`](crate::Json) explains how older revisions receive such a value.
     #[must_use]
     pub fn output_schema(mut self, schema: JsonObject) -> Self {
         let Output { schema, wrapped } = schema.into();
@@ -215,9 +215,9 @@ impl<S: Send + Sync + 'static> Tool<S> {
         self
     }
 
-    /// Serves the tool only to requests with all scopes in `scope`, which are separated by spaces.
-    /// Over stdio every request has all scopes. Over HTTP the token must include them (crate `mcp-auth`); without
-    /// authentication every call is rejected.
+    /// Serves the tool only to requests with all scopes in `scope`, which are separated by spaces. Over stdio every request has
+    /// all scopes. Over HTTP the token must include all these scopes (crate `mcp-auth`). Without authentication, every call over
+    /// HTTP is rejected.
     #[must_use]
     pub fn scope(mut self, scope: impl Into<String>) -> Self {
         self.scope = Some(scope.into());

@@ -17,14 +17,14 @@ const MAX_STATE: usize = 64 << 10;
 /// Number of bytes that encryption adds to a state, for the version, the salt, the expiry time and the tag.
 const OVERHEAD: usize = 1 + 16 + 8 + 16;
 
-/// The keys that encrypt the state of a call between its round trips (`requestState`, stateless
-/// revision), and authenticate the cursors of lists and the records of stored sessions.
+/// The keys that encrypt the state of a call between its round trips (`requestState`, stateless revision). The same keys
+/// authenticate the cursors of lists and the records of stored sessions.
 ///
 /// By default each process creates a random key. Several processes need the same key if they serve the same clients. A process
 /// needs the key of the earlier process if a client may continue a call after a restart of the server. In both cases, pass 32
-/// random bytes from a secret store to [`StateKeys::new`]. To change the key without failing running calls and losing stored
-/// sessions, first give the new key to all processes with [`with_previous`]. Then make it the current key, and keep the old one
-/// with [`with_previous`] as long as sessions can live.
+/// random bytes from a secret store to [`StateKeys::new`]. A change of the key must neither fail running calls nor lose stored
+/// sessions. Therefore, first give the new key to all processes with [`with_previous`]. Then make the new key the current key,
+/// and keep the old key with [`with_previous`] as long as sessions can live.
 ///
 /// State is encrypted and authenticated (ChaCha20-Poly1305 under a key derived for each state), and bound to the principal, the
 /// method, the name, the arguments, and an expiry time. A client may use a state more than once until it expires. If a state must
@@ -60,7 +60,8 @@ impl StateKeys {
         }
     }
 
-    /// Adds a key that decrypts and verifies, but is not used to encrypt or sign. It is the old key or the next key.
+    /// Adds a key that decrypts and verifies, but is not used to encrypt or sign. Use it for the old key or the next key when the
+    /// key changes.
     #[must_use]
     pub fn with_previous(mut self, key: [u8; 32]) -> Self {
         self.previous.push(key);

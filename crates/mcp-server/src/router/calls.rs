@@ -197,7 +197,7 @@ pub(super) struct CallParams<'a> {
 }
 
 impl<'a> CallParams<'a> {
-    /// Reads the params of a request whose member `key` is the name.
+    /// Reads the params of a request. The member `key` of the params contains the name or URI.
     ///
     /// # Errors
     /// The params are not an object, have a repeated member, or have no name.

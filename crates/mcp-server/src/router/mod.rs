@@ -176,7 +176,7 @@ impl Core {
         }
     }
 
-    /// Handles requests that need no handler of the user.
+    /// Handles requests for which the server calls no registered handler, for example list requests.
     fn answer(&self, method: &str, params: Option<&str>, context: &RequestContext) -> Outcome {
         let session = context.session();
         let guard = || {

@@ -83,8 +83,8 @@ impl Core {
         })
     }
 
-    /// Returns the URI that the guards receive. It is spelled as in the resource or template, even if the client spells it
-    /// differently.
+    /// Returns the URI that the guards receive. Its spelling is the spelling of the resource or template, even if the client
+    /// spells the URI differently.
     pub(super) fn normal_uri<'u>(&self, uri: &'u str, context: &RequestContext) -> Cow<'u, str> {
         if !self.settings.is_guarded() {
             return Cow::Borrowed(uri);

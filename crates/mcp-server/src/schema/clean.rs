@@ -249,8 +249,8 @@ fn text(keywords: &JsonObject, keyword: &str) -> Option<String> {
     Some(keywords.get(keyword)?.as_str()?.to_owned())
 }
 
-/// Rewrites `unevaluatedProperties`, which schemars writes for `#[serde(flatten)]` together with a map or with
-/// `deny_unknown_fields`.
+/// Replaces `unevaluatedProperties` with `additionalProperties`, if the parts of the schema can be merged. Schemars writes
+/// `unevaluatedProperties` for `#[serde(flatten)]` together with a map or with `deny_unknown_fields`.
 fn leftovers(keywords: &mut JsonObject) {
     if !keywords.contains_key("unevaluatedProperties") {
         return;

@@ -2,8 +2,9 @@
 //!
 //! Hosts pass the schema of a tool to the API of a model, and these APIs support only a part of JSON Schema. The root must be an
 //! object without `$ref` or a union, and every array must describe its items. Nullable types and the integer formats of a
-//! programming language are not supported. A derive produces other forms. [`clean`] therefore rewrites each schema, and [`root`]
-//! rewrites the root. A rewritten schema is never stricter: it admits all arguments that the type accepts.
+//! programming language are not supported. The derive of schemars produces other forms. [`clean`] therefore rewrites each
+//! subschema, and [`root`] rewrites the root. A rewritten schema is never stricter: it admits all arguments that the type
+//! accepts.
 //!
 //! - An optional member is not required, and `null` is not advertised for it.
 //! - Definitions are inlined, unless they are recursive.

@@ -6,15 +6,15 @@ use serde_json::Value;
 /// Maximum depth of values and references.
 const DEPTH: usize = 128;
 
-/// Removes an optional member if its value is `null` and the schema does not admit `null`. Returns whether there was such a
-/// member. Does not remove entries of maps and items of lists, because `null` is a value there.
+/// Removes each optional member whose value is `null` if the schema does not admit `null`. Returns whether a member was removed.
+/// Does not remove entries of maps and items of lists, because `null` is a value there.
 pub(crate) fn without_nulls(value: &mut Value, schema: &JsonObject) -> bool {
     let root = Value::Object(schema.clone());
     remove(value, &[&root], &root, DEPTH)
 }
 
-/// Removes members that are `null` from `value`, as [`without_nulls`] does. The value is described by `schemas`. Returns whether
-/// a member was removed.
+/// Removes members that are `null` from `value`, as [`without_nulls`] does. `schemas` describe the value, and `left` is the depth
+/// that may still be visited. Returns whether a member was removed.
 fn remove(value: &mut Value, schemas: &[&Value], root: &Value, left: usize) -> bool {
     let Some(left) = left.checked_sub(1) else {
         return false;

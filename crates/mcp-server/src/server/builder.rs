@@ -176,9 +176,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self
     }
 
-    /// Handles a notification that is not part of the protocol, with the rules of
-    /// [`method`](Self::method). The handler returns nothing. An async handler runs in the
-    /// background of the tokio runtime; errors are logged.
+    /// Adds a handler for a notification that is not part of the protocol. The rules of [`method`](Self::method) apply. The
+    /// handler returns nothing. An async handler runs in the background of the tokio runtime. Errors are logged.
     pub fn on_notification<M>(
         mut self,
         name: impl Into<String>,
@@ -292,7 +291,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.set(|settings| settings.tolerance = Arc::new(Tolerance::new(strictness)))
     }
 
-    /// Makes the server not declare the logging capability. It then sends no log messages to clients.
+    /// Makes the server not declare the logging capability. The server then sends no log messages to clients.
     pub fn without_logging(self) -> Self {
         self.set(|settings| settings.logging = false)
     }
@@ -315,8 +314,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     }
 
     /// Sets how long clients of the stateless revision may cache lists. Default: no caching. A list that is not the same for all
-    /// clients is always private. This applies to a list with [hidden](crate::Tool::visible_if) items. It also applies to a list
-    /// with more than one page, because a cursor belongs to one principal.
+    /// clients is always private. A list with [hidden](crate::Tool::visible_if) items is such a list. A list with more than one
+    /// page is also such a list, because a cursor belongs to one principal.
     pub fn cache_lists(self, hint: CacheHint) -> Self {
         self.set(|settings| settings.lists = hint)
     }

@@ -24,7 +24,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     ///
     /// The guards of this server run first, for the items of both servers. The guards of the other server run only when a client
     /// calls its tools, fetches its prompts, reads its resources or completes their arguments; they do not run for lists. For a
-    /// subscription to a resource of the other server, they run as for a read.
+    /// subscription to a resource of the other server, these guards receive a read of the resource.
     ///
     /// The extensions and experimental capabilities of the other server are declared too; if both servers declare the same
     /// extension or capability, the settings of this server apply. All other settings of the other server are ignored, for
@@ -39,8 +39,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.include(parts)
     }
 
-    /// Adds the tools, prompts and resources of another server under a prefix. Otherwise the same
-    /// as [`merge`](Self::merge).
+    /// Adds the tools, prompts and resources of another server under a prefix. In all other respects, this method works like
+    /// [`merge`](Self::merge).
     ///
     /// Tools and prompts are renamed to `{prefix}_{name}`. In URIs the prefix is inserted after
     /// `://`: with the prefix `weather`, `data://today` becomes `data://weather/today`. Guards of
@@ -191,8 +191,8 @@ fn own_uri(prefix: Option<&str>) -> impl Fn(&str) -> String + Send + Sync + 'sta
     }
 }
 
-/// Makes each handler run the guards of its own server first. These guards receive the names and URIs of that server, without the
-/// prefix of a mount.
+/// Makes each handler of a merged or mounted server first run the guards of that server. These guards receive its names and URIs,
+/// without the prefix of a mount.
 fn keep_guards(parts: &mut Parts, prefix: Option<&str>) {
     if parts.settings.guards.is_empty() {
         return;
@@ -238,8 +238,8 @@ fn keep_guards(parts: &mut Parts, prefix: Option<&str>) {
     }
 }
 
-/// Makes the guards run before each read of a resource. The guards also run for a subscription to the resource, which they
-/// receive as a read.
+/// Makes the guards run before each read of a resource. For a subscription to the resource, the guards also run, and they receive
+/// the method `resources/read`.
 fn guard_reads(
     guards: &Arc<[RequestCheck]>,
     run: &mut Erased<ForResource>,

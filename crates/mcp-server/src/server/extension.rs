@@ -111,9 +111,9 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// Declares support for an extension, with its settings; pass an empty object for an extension
     /// without settings.
     ///
-    /// The identifier needs a prefix, for example `com.example/search`. An invalid identifier is
-    /// reported when the server is built. Handlers implement the extension; [`Ctx::extension`]
-    /// returns whether the client supports it too.
+    /// The identifier needs a prefix, for example `com.example/search`. An invalid identifier is reported when the server is
+    /// built. Handlers implement the extension. In a handler, [`Ctx::extension`] returns the client's settings if the client
+    /// supports the extension, too.
     pub fn extension(self, identifier: impl Into<String>, settings: JsonObject) -> Self {
         let identifier = identifier.into();
         match MetaKey::check(&identifier) {

@@ -70,8 +70,8 @@ impl LogLayer {
     /// Sends events outside of requests to every session of `server` whose log level admits them.
     /// Default: such events are not sent.
     ///
-    /// Every client can read these events: broadcast only if none of them contains data of a single
-    /// user. Clients of the stateless revision do not receive them.
+    /// Every client can read these events. Therefore, broadcast only if no event contains data that only one user may see.
+    /// Clients of the stateless revision do not receive them.
     ///
     /// The layer does not keep the server alive; when the last handle is dropped, broadcasts stop.
     /// A second call replaces the server of the first call.

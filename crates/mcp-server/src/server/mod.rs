@@ -64,9 +64,8 @@ impl Server<()> {
 impl<S: Clone + Send + Sync + 'static> Server<S> {
     /// Returns a handle that adds and removes tools while the server runs.
     ///
-    /// If the server has no tools when a session is opened, the session can neither list nor call tools that are added later,
-    /// because the capability was not declared. This applies to session-based revisions. The same is true for prompts and
-    /// resources.
+    /// In session-based revisions, a server that has no tools when a session is opened does not declare the tools capability. The
+    /// session can then neither list nor call tools that are added later. The same is true for prompts and resources.
     pub fn tools(&self) -> Tools<'_, S> {
         Tools(self)
     }

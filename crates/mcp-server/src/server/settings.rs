@@ -19,7 +19,7 @@ pub struct GuardedRequest<'a> {
     pub method: &'a str,
     /// The tool, prompt or URI of the request; `None` for a request without such a target, for example a list.
     pub target: Option<&'a str>,
-    /// The request.
+    /// The context of the request.
     pub context: &'a RequestContext,
 }
 

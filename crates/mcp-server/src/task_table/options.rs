@@ -101,8 +101,8 @@ impl TaskOptions {
         }
     }
 
-    /// Sets the time to live of a task and its result if the client does not request a time. It is counted from the start of the
-    /// task. A task that is still running after this time is ended. Default: one hour.
+    /// Sets the time to live of a task and its result if the client does not request a time. The time starts when the task
+    /// starts. The server ends a task that is still running after this time. Default: one hour.
     #[must_use]
     pub fn with_ttl(mut self, ttl: Duration) -> Self {
         self.ttl = ttl;

@@ -21,7 +21,7 @@ pub(super) struct TaskLink {
     session: Arc<Session>,
     /// The id of the task; set as soon as the tool call has been answered.
     task: OnceLock<Box<str>>,
-    /// The caller from the store, for a task that was resumed after a restart and has no request.
+    /// The caller that the store has saved. Set only for a task that was resumed after a restart and therefore has no request.
     kept: Option<Caller>,
 }
 

@@ -29,7 +29,7 @@ pub(super) struct TaskRecord {
 
 impl TaskRecord {
     /// Saves a change, in at most `max_attempts` attempts. Returns `false` if the task has ended or no longer exists, or if
-    /// another process has its lease.
+    /// another process has the lease of the task.
     pub(super) async fn change(
         &mut self,
         max_attempts: u32,
@@ -65,7 +65,7 @@ impl TaskRecord {
         Err(failed)
     }
 
-    /// Reads the task again. Returns `false` if it no longer exists, or if another process has its lease.
+    /// Reads the task again. Returns `false` if the task no longer exists, or if another process has the lease of the task.
     async fn read(&mut self) -> Result<bool, TaskStoreError> {
         let kept = with_timeout(self.config.store.get(self.task.id())).await?;
         let Some(kept) = kept else { return Ok(false) };

@@ -144,7 +144,7 @@ impl TaskRunner {
         }
     }
 
-    /// Returns a timer for the time to live; tokio's clock approximates the wall clock.
+    /// Returns a timer that expires with the time to live. The timer uses tokio's clock, which approximates the wall clock.
     fn sleep(&self) -> Option<Pin<Box<Sleep>>> {
         self.record.task.ttl()?;
         let left = self

@@ -202,7 +202,7 @@ impl Core {
     }
 }
 
-/// A guard that cancels the handler's exchange when the request is dropped. Does nothing after the handler has detached.
+/// A guard that cancels the [`Exchange`] of the handler when the request is dropped. Does nothing after the handler has detached.
 struct RequestGuard {
     exchange: Exchange,
     task_link: Arc<TaskLink>,
@@ -216,7 +216,7 @@ impl Drop for RequestGuard {
     }
 }
 
-/// Returns the handler inside the middleware of its request, if the request has middleware.
+/// Returns the handler, wrapped in the middleware of its request if the request has middleware.
 fn in_background(
     layers: &Option<Layers>,
     handler: BoxFuture<'static, Outcome>,
@@ -308,7 +308,8 @@ impl NewTask {
         Ok(answer)
     }
 
-    /// Turns a running handler that detaches into a task.
+    /// Creates the task for a running handler that detaches from its request. If the task cannot be created, returns the handler
+    /// and the error.
     async fn detach(self, handler: BoxFuture<'static, Outcome>, runtime: Handle) -> DetachOutcome {
         let Some(pending) = self.context.pending_input().cloned() else {
             return DetachOutcome::Refused(

@@ -182,8 +182,8 @@ impl Matcher {
         self.read(&table, &uri)
     }
 
-    /// Moves the query parameters that are named in the template to the end of the query. They are in the order of the template,
-    /// and each is marked with [`PARAMETER`]. Other parameters stay in place.
+    /// Moves the query parameters that are named in the template to the end of the query. The moved parameters are in the order
+    /// of the template, and each of them is marked with [`PARAMETER`]. Other parameters stay in place.
     fn mark_parameters<'u>(&self, uri: &'u str) -> Cow<'u, str> {
         let (rest, fragment) = uri.split_at(uri.find('#').unwrap_or(uri.len()));
         let Some((path, query)) = rest.split_once('?') else {

@@ -50,18 +50,19 @@ pub use self::syntax::TemplateError;
 /// | `{?x,y}`, `{&x,y}` | parameters of the query, in any order, each once, no others | each of them |
 ///
 /// Several variables in one expression match like several expressions; the last variables may be absent. Absent variables are not
-/// in the result. If a URI can be split in several ways, as many optional parts as possible are present, and earlier variables
-/// match as many characters as possible. A variable that occurs several times has the same value everywhere.
+/// in the result. If a URI can be split in several ways, the match with the most optional parts is used. Among such matches,
+/// earlier variables match as many characters as possible. A variable that occurs several times has the same value everywhere.
 ///
-/// Values are percent-decoded exactly once. The time is at most proportional to the length of the
-/// URI times the number of variables, for every template.
+/// Values are percent-decoded exactly once. The time for matching is at most proportional to the length of the URI times the
+/// number of variables, for every template.
 ///
 /// # What never matches
 ///
 /// A handler may use a variable as a path, so some URIs never match. These are URIs with a segment `..`, with a NUL, or with text
 /// that is not UTF-8. A URI with an encoded `/` or `\` does not match either, if the variable cannot contain an unencoded `/` or
-/// `\`. Each rule also applies if the characters are encoded once or twice. A variable `{+x}` after a `/` cannot begin with
-/// another absolute path. This is not a sandbox: the handler must check links and drive letters.
+/// `\`. Each rule also applies if the characters are encoded once or twice. If `{+x}` follows a `/` of the path, its value cannot
+/// begin with another `/` or `\`, as an absolute path does. These rules are not a sandbox: the handler must check links and drive
+/// letters.
 #[derive(Clone)]
 pub struct UriTemplate {
     text: String,

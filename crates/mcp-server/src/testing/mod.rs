@@ -177,9 +177,9 @@ impl TestClient {
         self.revision
     }
 
-    /// Returns the method and params of all notifications received so far, in order. In revision 2026-07-28, a client receives changes only while a
-    /// subscription is open, see [`listen`](Self::listen); with sessions, a client receives changes of lists without a
-    /// subscription.
+    /// Returns the method and params of all notifications received so far, in order. In revision 2026-07-28, a client receives
+    /// changes only while a subscription is open, see [`listen`](Self::listen). In a session, a client receives changes of lists
+    /// without a subscription.
     pub fn notifications(&self) -> Vec<(String, Value)> {
         self.notifications.all()
     }

@@ -307,7 +307,7 @@ async fn an_entry_with_an_invalid_uri_or_description_is_left_out() {
 }
 
 #[tokio::test]
-async fn malformed_entries_are_rejected_one_by_one() {
+async fn each_malformed_entry_is_rejected_with_its_kind_of_error() {
     let file = |uri: &str| serde_json::to_value(FileEntry::of(uri, b"")).unwrap();
     let with = |change: &dyn Fn(&mut Value)| {
         let mut entry = entry();

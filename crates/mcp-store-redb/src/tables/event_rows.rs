@@ -15,8 +15,9 @@ type ArrivalKey = (&'static [u8; 32], u64, u32, u64);
 /// Row of a stream: the sequence number of the last dropped event, the sequence number of the last event, and the time of the
 /// last event.
 type Stream = (u64, u64, u64);
-/// Row of a session: the size of its events and records in bytes, the time of its last event, a time before which nothing
-/// expires, and a stream number. The stream number is one greater than the greatest number of a stream whose record was dropped.
+/// Row of a session: the size of its events and records in bytes, the time of its last event, a lower bound of the times of its
+/// events and records, and a stream number. Records of streams may have been dropped; the stream number is the greatest of their
+/// numbers plus one.
 type Session = (u64, u64, u64, u64);
 
 const EVENTS: TableDefinition<'_, EventKey, Event> = TableDefinition::new("events");
@@ -58,7 +59,7 @@ pub(super) struct StreamRow {
 pub(super) struct SessionRow {
     pub(super) bytes: u64,
     pub(super) last_at: u64,
-    /// A time at which no event and no record has expired yet.
+    /// No event and no record of the session is older than this time.
     pub(super) oldest_at: u64,
     /// Streams whose number is lower than this number may have lost events.
     pub(super) forgotten: u64,

@@ -9,7 +9,8 @@ use super::meta::DatabaseError;
 use crate::RedbOptions;
 use crate::job::event::EventJob;
 
-/// Time for which the record of a session is kept after its last event, in milliseconds. It is the default lifetime of a session.
+/// Time for which the record of a session is kept after its last event, in milliseconds: the default
+/// lifetime of a session.
 const RECORD_RETENTION: u64 = 24 * 3_600 * 1_000;
 
 impl EventTables<'_> {
@@ -80,7 +81,8 @@ impl EventTables<'_> {
         })
     }
 
-    /// Returns the rows of a session and its stream, and the size of the rows that do not exist yet. For them, returns new rows.
+    /// Returns the row of a session and the row of its stream. If a row does not exist yet, returns a new row. Also returns the
+    /// total size of the new rows in bytes.
     fn rows(
         &self,
         key: StreamKey,

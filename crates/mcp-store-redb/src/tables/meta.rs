@@ -35,7 +35,7 @@ impl fmt::Display for DatabaseError {
     }
 }
 
-/// Converts an error of the task store to the reason why the file cannot be used, for an error of another store.
+/// Returns the text of an error of the task store, so that another store can use this text in its own error.
 #[cfg(feature = "http")]
 pub(crate) fn reason(error: TaskStoreError) -> String {
     match error {

@@ -26,8 +26,9 @@ const MAX_QUEUED: usize = 16_384;
 const MAX_REPLAYS: usize = 16;
 /// Maximum time that a replay waits for earlier appends and for other replays.
 const MAX_REPLAY_WAIT: Duration = Duration::from_secs(10);
-/// The number of the entry for the last event of a stream whose endpoint has ended. No entry can follow it. It is the greatest
-/// number that scripts in Redis can read without rounding.
+/// The entry number of a stream's last event, if this event was appended after the endpoint of the stream had ended. All other
+/// events have smaller numbers, so Redis rejects further events. The number is the greatest that scripts in Redis can read
+/// without rounding.
 const LAST: u64 = (1 << 53) - 1;
 
 /// An [`EventStore`] in Redis, from [`RedisStore::event_store`](crate::RedisStore::event_store). Cloning returns another

@@ -282,7 +282,7 @@ fn batch_len(operations: &[Operation], max_bytes: usize) -> usize {
 }
 
 /// Sends operations in one round trip. In a cluster, sends them in one round trip for each key, because the keys are at different
-/// nodes. Adds the requests for reports to `flushed`. `has_failed` says whether the previous round trip failed.
+/// nodes. Adds the senders of [`Operation::Flush`] to `flushed`. `has_failed` says whether the previous round trip failed.
 async fn send(
     connection: &Connection,
     operations: impl Iterator<Item = Operation>,

@@ -1,4 +1,5 @@
-//! The delivery of messages that the server only acknowledges with a status. They are sent one after the other.
+//! The delivery of messages that have no JSON-RPC response: notifications, and responses to server requests. They are sent one
+//! after the other.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,9 +1,9 @@
 //! The client transport: [`HttpTransport`] reaches a server over Streamable HTTP.
 //!
 //! Each message is a separate POST. The future of a call drives the HTTP exchange of this call, so there is no task, queue or
-//! channel between a caller and the response. Tasks that end with the connection handle messages without a caller. `deliver`
-//! sends notifications in order, and `inbox` handles the GET stream and server requests. `opening::reinitialize` opens a new
-//! session after the server has lost the old one.
+//! channel between a caller and the response. Messages that do not belong to a call are handled by tasks, which end with the
+//! connection: `deliver` sends notifications in order, and `inbox` handles the GET stream and server requests.
+//! `opening::reinitialize` opens a new session after the server has lost the old one.
 //!
 //! | Folder | Contents |
 //! | --- | --- |

@@ -137,8 +137,8 @@ impl ClientOptions {
         self
     }
 
-    /// Sets whether the client tolerates a deviation of servers: after the server has answered a request with 202, it sends the
-    /// response on the GET stream. The specification does not allow this. Default: tolerated.
+    /// Sets whether the client tolerates servers that answer a request with status 202, and then send the response on the GET
+    /// stream. The specification does not allow this. Default: tolerated.
     #[must_use]
     pub fn with_strictness(mut self, strictness: Strictness) -> Self {
         self.strictness = strictness;
@@ -206,9 +206,9 @@ impl ClientOptions {
         self
     }
 
-    /// Sets the maximum wait in a `Retry-After` header for which the client repeats a request. The header contains a number of
-    /// seconds or a date. With a longer wait, the request fails. Each request is repeated at most once, and tool calls are never
-    /// repeated. Default: 5 s.
+    /// Sets the maximum wait that a `Retry-After` header may request. The header contains a number of seconds or a date. If the
+    /// wait is not longer than this maximum, the client repeats the request after the wait. Otherwise, the request fails. Each
+    /// request is repeated at most once, and tool calls are never repeated. Default: 5 s.
     #[must_use]
     pub fn with_max_retry_after(mut self, longest: Duration) -> Self {
         self.retry_after = longest;

@@ -1,4 +1,4 @@
-//! The queue of messages that the server only acknowledges with a status: notifications and responses.
+//! The queue of messages that have no JSON-RPC response: notifications, and responses to server requests.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -34,8 +34,8 @@ pub(crate) struct QueuedMessage {
 }
 
 impl Outbox {
-    /// Creates a queue. If it holds more than `limit` bytes, it drops lossy messages. If it holds more than twice this limit, it
-    /// drops all messages.
+    /// Creates a queue. If the queued messages have `limit` bytes or more, further messages with [`Delivery::Lossy`] are dropped.
+    /// If they have twice this number of bytes or more, all further messages are dropped.
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,

@@ -49,8 +49,8 @@ pub(crate) struct ClientState {
 
 /// Permits for everything whose number is limited.
 pub(crate) struct Permits {
-    /// Permits for server requests without a response. There are twice as many permits as `MuxLimits::incoming`. At the limit of
-    /// `MuxLimits::incoming`, pings and refusals are therefore still possible.
+    /// Permits for server requests that have no response yet. There are twice as many permits as `MuxLimits::incoming`. At the
+    /// limit of `MuxLimits::incoming`, pings and refusals are therefore still possible.
     pub(crate) server_requests: Arc<Semaphore>,
     pub(crate) threads: Capacity,
     /// Permits for event streams that are read to their end after the response.

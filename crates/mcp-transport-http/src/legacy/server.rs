@@ -36,8 +36,8 @@ const SESSION: &str = "sessionId";
 /// The HTTP+SSE transport of revision 2024-11-05, for use in addition to an [`Endpoint`]. It is a tower service that answers GET
 /// with the event stream and receives messages by POST.
 ///
-/// It can be mounted at one path for both, or at two paths. The event stream tells the client where to post messages. This is the
-/// path of the GET, unless [`message_path`](Self::message_path) sets another path.
+/// It can be mounted at one path for both, or at two paths. The event stream tells the client to post messages to the path of the
+/// GET, unless [`message_path`](Self::message_path) sets another path.
 #[derive(Clone)]
 pub struct LegacyEndpoint {
     endpoint: Arc<SharedEndpoint>,

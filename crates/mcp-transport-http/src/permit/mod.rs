@@ -21,7 +21,7 @@ pub(crate) struct Capacity(Arc<Counter>);
 struct Counter {
     used: AtomicUsize,
     limit: usize,
-    /// Number of used units up to which clients are not distinguished; at most `limit`.
+    /// While at most this many units are in use, clients are not distinguished. The value is not greater than `limit`.
     #[cfg(feature = "server")]
     common: usize,
     #[cfg(feature = "server")]

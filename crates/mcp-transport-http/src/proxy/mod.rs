@@ -64,7 +64,7 @@ enum Setting {
     Direct,
     Fixed {
         address: ProxyAddress,
-        /// `None`: the hosts of the environment variable.
+        /// `None` means the hosts in the environment variable `NO_PROXY`.
         exceptions: Option<String>,
     },
 }
@@ -97,8 +97,9 @@ impl ProxyRoute {
 
 impl ClientProxy {
     /// Uses the proxy of the environment variables `HTTPS_PROXY`, `HTTP_PROXY` and `ALL_PROXY`, except for the hosts in
-    /// `NO_PROXY`. A transport reads the variables when it is first started, and a sign-in reads them for each connection. Names in lower case take precedence.
-    /// `HTTP_PROXY` in upper case is ignored in CGI programs (where `REQUEST_METHOD` is set), because clients can set it there.
+    /// `NO_PROXY`. A transport reads the variables when it is first started, and a sign-in reads them for each connection. Names
+    /// in lower case take precedence. `HTTP_PROXY` in upper case is ignored in CGI programs (where `REQUEST_METHOD` is set),
+    /// because clients can set it there.
     pub fn from_environment() -> Self {
         Self(Setting::Environment)
     }
@@ -108,8 +109,9 @@ impl ClientProxy {
         Self(Setting::Direct)
     }
 
-    /// Uses this proxy for all servers, except for the hosts in the environment variable `NO_PROXY` or, if they are set, those of
-    /// [`with_exceptions`](Self::with_exceptions). Without a scheme, the URL is that of an HTTP proxy.
+    /// Uses this proxy for all servers, except for the hosts of [`with_exceptions`](Self::with_exceptions). If no exceptions are
+    /// set, the hosts in the environment variable `NO_PROXY` are the exceptions. If `url` has no scheme, the proxy is an HTTP
+    /// proxy.
     ///
     /// # Errors
     /// The URL or its scheme is not valid, or the scheme is `https` and the feature `tls` is disabled.
@@ -233,7 +235,8 @@ fn from_variables(
     })
 }
 
-/// Returns a text that names the variable with exceptions, if the variable contains the host of a URL.
+/// Checks the variable that lists the hosts without a proxy. If it contains the host of a URL, returns a text that names the
+/// variable.
 fn no_proxy(target: &Uri, variable: impl Fn(&str) -> Option<String>) -> Option<&'static str> {
     const FOUND: [&str; 2] = ["no_proxy contains", "NO_PROXY contains"];
     let has_value = |value: &String| !value.trim().is_empty();

@@ -16,8 +16,8 @@ pub const CORS_METHODS: [Method; 3] = [Method::POST, Method::GET, Method::DELETE
 /// The request headers that a CORS layer in front of an [`Endpoint`](crate::Endpoint) must allow.
 ///
 /// Revision 2026-07-28 also sends a header `Mcp-Param-{name}` for each argument that the schema of a tool marks with
-/// `x-mcp-header`. CORS has no patterns for header names: if your tools have such arguments, add their headers, or configure the
-/// layer to allow all headers that the preflight requests.
+/// `x-mcp-header`. CORS has no patterns for header names. If your tools have such arguments, add their headers, or configure the
+/// layer to allow all headers that the client names in its preflight request.
 ///
 /// Later versions may add names, so do not depend on the length of the array.
 pub const CORS_REQUEST_HEADERS: [HeaderName; 9] = [

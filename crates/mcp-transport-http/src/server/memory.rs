@@ -33,7 +33,7 @@ impl ServerOptions {
     /// six each for requests and for responses; four each for stored events, and for subscriptions and GET streams; three for
     /// sessions. The limits on the number of connections, sessions and other items follow from these parts and from the minimum
     /// memory of an item. Such a limit is at least 1. There are at most 16,384 connections; the other numbers are at most their
-    /// defaults. The defaults are those of 264 MiB.
+    /// defaults. The default limits are the limits that follow from 264 MiB.
     ///
     /// Call this method before the setters of single limits, because it overwrites their values. It replaces the event store with
     /// a [`MemoryEventStore`], unless the event store was removed. The memory of handlers and stored tasks is not included. To

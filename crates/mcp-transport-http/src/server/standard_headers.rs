@@ -8,9 +8,10 @@ use mcp_types::method;
 
 use crate::server::head::{McpHeaders, SingleHeader};
 
-/// Placeholders for header values that cannot be read. A placeholder never equals the value in the body. The check of the header
-/// then fails, and the error names the header.
+/// Placeholder for the value of a header that was sent more than once. A placeholder never equals the value in the body. The
+/// check of the header then fails, and the error names the header.
 const TWICE: &str = "(sent more than once)";
+/// Placeholder for a header value that has other characters than visible ASCII.
 const ILLEGIBLE: &str = "(not visible ASCII)";
 
 /// Returns the headers of a request that echo members of its body.
@@ -34,8 +35,8 @@ fn single_text(field: SingleHeader<'_>) -> Result<Option<&str>, &'static str> {
     Ok(Some(text.trim_ascii()))
 }
 
-/// Checks the headers that echo arguments of a tool call (`x-mcp-header`). `name` is the value of `Mcp-Name`. It must already
-/// have been compared with the body.
+/// Checks the headers that echo arguments of a tool call (`x-mcp-header`). `name` is the value of `Mcp-Name`. The caller must
+/// already have compared this value with the body.
 pub(crate) fn check_param_headers(
     service: &dyn Service,
     request: &Request<'_>,

@@ -9,7 +9,7 @@ const KEEP: usize = 64 << 10;
 /// Maximum length of a field name or a short value, in bytes. A longer name or value is treated as unknown.
 const SHORT: usize = 64;
 
-/// Number of bytes of too long data that are kept for the error message.
+/// If the data of an event is too long, this number of its bytes is kept for the error message.
 const HEAD: usize = 512;
 
 /// A decoder of events from a stream of bytes that arrives in chunks of any size.

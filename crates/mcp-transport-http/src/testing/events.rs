@@ -29,7 +29,7 @@ fn key(test: u8, session: u8, stream: u32) -> StreamKey {
     StreamKey::new(SessionId::from_bytes(id), stream)
 }
 
-/// Returns an event whose data contains the stream, the sequence number, and every kind of byte.
+/// Returns an event whose data contains the stream, the sequence number, and every byte value.
 fn event(key: StreamKey, sequence: u64) -> Bytes {
     let bytes = key.session.as_bytes();
     let start = format!("id: {:?} {} {sequence}\r\n\0", bytes, key.stream);

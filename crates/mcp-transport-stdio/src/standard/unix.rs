@@ -105,8 +105,8 @@ impl Drop for Saved {
 enum Kind {
     Pipe,
     Socket,
-    /// A descriptor that stays blocking. A file is always ready. A terminal, or a descriptor that is shared with stderr, is
-    /// shared with other processes, which would otherwise receive `EAGAIN`.
+    /// A descriptor that stays blocking, for example a file, which is always ready. Terminals and stderr are shared with other
+    /// processes. If the descriptor were non-blocking, these processes would receive `EAGAIN`.
     Other,
 }
 

@@ -206,7 +206,7 @@ fn serving_ends_without_an_error_if_the_client_closes_both_ends() {
 }
 
 #[test]
-fn stdin_is_served_once_at_a_time() {
+fn stdin_cannot_be_served_twice_at_the_same_time() {
     let mut server = start(&["--twice"], Stdio::piped(), Stdio::piped());
     let mut stdin = server.stdin.take().unwrap();
     stdin.write_all(handshake().as_bytes()).unwrap();

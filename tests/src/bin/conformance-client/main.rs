@@ -1,7 +1,7 @@
 //! The fixture client of the conformance suite: `conformance-client URL`.
 //!
-//! The suite starts it once for each scenario, which the environment names. It does what the scenario requires,
-//! with the public API alone, and exits with 0 if the outcome is the expected one.
+//! The suite starts the program once for each scenario. A variable of the environment names the scenario. The program does what
+//! the scenario requires, with the public API alone, and exits with 0 if the outcome is the expected one.
 //!
 //! If `CONFORMANCE_BRIDGE` has the path of the program `mcp`, the client reaches the server through `mcp bridge`. It then
 //! uses the kind of revision that `CONFORMANCE_CLIENT_REVISION` names (`sessions` or `stateless`), whatever the server

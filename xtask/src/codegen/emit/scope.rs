@@ -112,7 +112,7 @@ impl<'a> Scope<'a> {
         render(include_str!("area.rs.jinja"), values)
     }
 
-    /// The values of the first lines of the file of an area.
+    /// Returns the template values for the first lines of an area's file.
     pub(super) fn head(&self, area: &str) -> Value {
         context!(header => self.header, line => self.docs.module(self.revision, area))
     }

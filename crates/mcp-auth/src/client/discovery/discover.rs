@@ -26,8 +26,8 @@ pub(crate) struct DiscoveryResult {
 }
 
 impl DiscoveryResult {
-    /// Adds all known scopes to `scopes`, unless `scopes` is empty. The registration must include all scopes, because a later
-    /// step-up would otherwise need another client.
+    /// Returns the scopes for the registration of a client: `scopes`, and all scopes in the metadata. Returns no scopes if
+    /// `scopes` is empty. If the registration had fewer scopes, a later step-up would need another client.
     pub(crate) fn scopes_from(&self, scopes: &Scopes) -> Scopes {
         if scopes.is_empty() {
             return Scopes::default();
@@ -346,7 +346,7 @@ impl DiscoveryLog {
         self.0.push(DiscoveryAttempt { url, failure: None });
     }
 
-    /// Records the reason why the last document that was found cannot be used.
+    /// Records that the last document that was found cannot be used. `failure` is the reason.
     pub(crate) fn reject(&mut self, failure: &str) {
         if let Some(last) = self.0.last_mut() {
             tracing::debug!(url = last.url, failure, "metadata rejected");

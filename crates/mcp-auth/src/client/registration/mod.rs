@@ -48,8 +48,9 @@ impl Credentials {
         self
     }
 
-    /// Sets the issuer of the credentials. No other issuer receives the credentials. This setting is required for credentials
-    /// with a secret, a key or an assertion. Without it, other credentials are bound to the first issuer that the server names.
+    /// Sets the issuer of the credentials. The client sends the credentials to no other issuer. Credentials with a secret, a key
+    /// or an assertion require this setting. Other credentials do not: without this setting, the client binds them to the first
+    /// issuer that the server names.
     #[must_use]
     pub fn issuer(mut self, issuer: impl Into<String>) -> Self {
         self.issuer = Some(issuer.into());
@@ -102,7 +103,7 @@ impl AuthMethod {
     }
 }
 
-/// A client that is registered with one authorization server, in the form of the store.
+/// A client that is registered with one authorization server, in the form in which it is stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Registration {
     /// The only issuer that receives the client's credentials. In the store, the issuer is a part of the entry's name.

@@ -169,7 +169,8 @@ fn requested_method(server: &ServerMetadata) -> AuthMethod {
     known.into_iter().find(has).unwrap_or(AuthMethod::None)
 }
 
-/// Returns the application type of OpenID Connect Registration. It depends on the receiver of the callback.
+/// Returns the application type of OpenID Connect Registration: `web` if a server on another machine receives the callback,
+/// otherwise `native`.
 fn application_type(redirect_uri: &str) -> &'static str {
     match Url::parse(redirect_uri) {
         Ok(url) if url.scheme() == "https" && !is_local(&url) => "web",

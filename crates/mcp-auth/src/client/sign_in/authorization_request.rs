@@ -91,7 +91,7 @@ impl AuthorizationRequest {
         })
     }
 
-    /// Returns the code of the callback of this request.
+    /// Returns the authorization code from the callback of this request.
     ///
     /// # Errors
     /// Returns an error if the callback belongs to another request or another server, or reports an

@@ -275,8 +275,9 @@ impl Inner {
         }
     }
 
-    /// Returns the scopes to request. They are the scopes of the settings; if there are none, the scopes of the challenge; if
-    /// there are none, the scopes of the server's metadata. The scopes of the previous tokens are added.
+    /// Returns the scopes to request: the scopes of the settings, of the challenge and of the previous tokens. The previous
+    /// tokens count only if their issuer is the same. If none of these sources has scopes, returns the scopes of the server's
+    /// metadata.
     ///
     /// Specification: authorization, scope selection strategy.
     fn scopes(&self, request: &SignInRequest, found: &DiscoveryResult) -> Scopes {

@@ -10,12 +10,12 @@ use crate::well_known::canonical;
 
 /// Maximum number of registrations in memory.
 const MAX_CLIENTS: usize = 64;
-/// Maximum number of scopes of earlier calls to which another call adds its scopes.
+/// Maximum number of stored scopes that earlier calls needed. The client ignores a larger set.
 const MAX_NEEDED_SCOPES: usize = 32;
 
 impl Inner {
-    /// Returns the name of the server in the store. The name contains the query of the URL, because some services identify users
-    /// by the query. The tokens of one user must not be used for another user.
+    /// Returns the text that identifies the server in the names of stored entries. It contains the query of the server's URL,
+    /// because some services identify users by the query. The tokens of one user must not be used for another user.
     fn stored_name(&self) -> String {
         let query = self.server.query();
         let query = query.map(|query| format!("?{query}"));
@@ -115,7 +115,8 @@ impl Inner {
         Ok(text.and_then(|text| mcp_jsonrpc::decode_document(text.expose()).ok()))
     }
 
-    /// Returns the scopes that earlier calls with tokens of the same issuer needed, unless there are too many of them.
+    /// Returns the stored scopes that earlier calls needed. Returns no scopes if the current tokens have another issuer, or if
+    /// there are more than [`MAX_NEEDED_SCOPES`] scopes.
     pub(crate) async fn needed_scopes(&self) -> Result<Scopes, Error> {
         let stored = self.load_needed_scopes().await?;
         let state = self.state();

@@ -41,7 +41,7 @@ pub(crate) enum RenewalReason {
 }
 
 impl Inner {
-    /// Obtains new tokens, unless another caller has obtained tokens since `used` was sent.
+    /// Obtains new tokens, unless another caller has obtained tokens since the token `used` was sent.
     ///
     /// # Cancel safety
     /// A renewal that has started continues without its caller, because a refresh token may be

@@ -157,7 +157,7 @@ fn write(path: &Path, all: &Entries) -> io::Result<()> {
     fs::rename(&temporary, path)
 }
 
-/// Returns options for files that only their owner can read.
+/// Returns options for writing a file. If the file is new, only its owner can read it.
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true);
@@ -191,7 +191,7 @@ fn try_lock(path: &Path) -> io::Result<Option<File>> {
 fn try_lock(path: &Path) -> io::Result<Option<File>> {
     use std::os::windows::fs::OpenOptionsExt;
 
-    /// ERROR_SHARING_VIOLATION
+    /// The error code `ERROR_SHARING_VIOLATION`: another process has opened the file.
     const HELD: i32 = 32;
     let open = private()
         .create(true)

@@ -36,8 +36,8 @@ pub trait TokenStore: Send + Sync + 'static {
     fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), Error>>;
 
     /// Waits until no other user of the store holds the lock with this name, in this process or in another process. The returned
-    /// lock is held until it is dropped. The client holds it while it renews tokens. Two programs that share a store therefore
-    /// never use the same refresh token. Default: no lock, for stores that are not shared.
+    /// lock is held until it is dropped. The client holds the lock while it renews tokens. Two programs that share a store
+    /// therefore never use the same refresh token. Default: no lock, for stores that are not shared.
     ///
     /// # Errors
     /// Returns an error if the lock is held by another user for too long.

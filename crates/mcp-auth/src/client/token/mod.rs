@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind};
 use crate::scopes::Scopes;
 use crate::{Secret, secret};
 
-/// Maximum time before the expiry of a token at which the client renews it, in seconds.
+/// The client renews a token this number of seconds before its expiry, but not before half of its lifetime.
 const EXPIRY_MARGIN: u64 = 30;
 
 /// The authentication scheme of a token.
@@ -24,7 +24,7 @@ pub(crate) enum TokenType {
     Dpop,
 }
 
-/// The tokens of one sign-in, in the form of the store.
+/// The tokens of one sign-in, in the form in which they are stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct TokenSet {
     #[serde(rename = "access_token", serialize_with = "secret::serialize")]
@@ -38,12 +38,13 @@ pub(crate) struct TokenSet {
     /// The requested scopes. A step-up adds scopes.
     #[serde(rename = "scope")]
     pub(crate) scopes: Scopes,
-    /// The issuer of the tokens. `resource` is the server that accepts the tokens, and `client_id` is the client that received
-    /// them.
+    /// The issuer of the tokens.
     pub(crate) issuer: String,
+    /// The resource identifier of the server that accepts the tokens.
     pub(crate) resource: String,
+    /// The id of the client that received the tokens.
     pub(crate) client_id: String,
-    /// The scopes of the authorization request, without the scopes that the server has added.
+    /// The scopes that the client requested, without scopes that only the server has added.
     #[serde(default)]
     pub(crate) requested: Option<Scopes>,
     /// Whether the sign-in used the configured id of a public client. Another program can then renew the tokens without a stored
@@ -58,8 +59,8 @@ impl TokenSet {
         self.expires_at.is_some_and(|end| end <= now)
     }
 
-    /// Returns the time at which to stop using a token with this lifetime. It is slightly before the expiry, so that the token
-    /// does not expire in transit.
+    /// Returns the time at which the client stops using a token that is valid for `seconds`. This time is slightly before the
+    /// expiry, so that the token does not expire in transit.
     pub(crate) fn end(now: u64, seconds: u64) -> u64 {
         now.saturating_add(seconds - EXPIRY_MARGIN.min(seconds / 2))
     }

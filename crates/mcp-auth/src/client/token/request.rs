@@ -78,7 +78,7 @@ impl TokenEndpoint<'_> {
         TokenResponse::read(&url, &reply)
     }
 
-    /// Asks the server to revoke a token, if the server has a revocation endpoint. Returns whether it has this endpoint.
+    /// Asks the server to revoke a token, if the server has a revocation endpoint. Returns whether the server has this endpoint.
     ///
     /// Specification: [RFC 7009](https://www.rfc-editor.org/rfc/rfc7009).
     pub(crate) async fn revoke(&self, token: &Secret, hint: &'static str) -> Result<bool, Error> {

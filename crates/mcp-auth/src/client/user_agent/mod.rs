@@ -50,7 +50,7 @@ pub trait AuthorizationSession: Send + 'static {
     fn open<'a>(self: Box<Self>, url: &'a str) -> BoxFuture<'a, Result<Callback, Error>>;
 }
 
-/// A user agent made of a redirect URI and a function that opens a URL and waits for the callback.
+/// A user agent that consists of a redirect URI and a function. The function opens a URL and waits for the callback.
 pub struct CustomUserAgent<F> {
     uri: String,
     open: F,

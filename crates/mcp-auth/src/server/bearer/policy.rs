@@ -22,7 +22,7 @@ use crate::server::dpop::{NONCE, ProofChecker, ProofError};
 use crate::server::identity::Identity;
 use crate::server::verify::{Rejection, RejectionReason, Verify};
 
-/// Maximum number of bytes of granted scopes in a challenge.
+/// Maximum length of the granted scopes in a challenge, in bytes.
 const MAX_REPEATED_BYTES: usize = 2_048;
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
@@ -31,13 +31,13 @@ pub(super) struct Policy {
     pub(super) verifier: Arc<dyn Verify>,
     /// The scopes that every request requires.
     pub(super) required: Scopes,
-    /// Scopes, each with the scopes that it implies.
+    /// Pairs of scope sets. A token that has all scopes of the first set also has the scopes of the second set.
     pub(super) implied: Vec<(Scopes, Scopes)>,
     pub(super) metadata: Metadata,
     pub(super) allows_anonymous: bool,
-    /// Checks the proofs of bound tokens; `None` if bound tokens are rejected.
+    /// The checker for proofs of bound tokens; `None` if bound tokens are rejected.
     pub(super) dpop: Option<ProofChecker>,
-    /// Limits the number of log messages about refused tokens.
+    /// The limit on log messages about refused tokens.
     pub(super) refusals: LogLimit,
 }
 
@@ -70,8 +70,8 @@ impl Admission {
         }
     }
 
-    /// Returns the time at which the response must end. `None` unless the response is a stream that may last longer than the
-    /// token is valid.
+    /// Returns the time at which the response must end because the token expires. Returns `None` for a response that is not a
+    /// stream, and for a stream that may outlast the token.
     pub(super) fn stream_end<B>(&self, response: &Response<B>) -> Option<Instant> {
         self.stream_end.filter(|_| is_stream(response.headers()))
     }
@@ -200,8 +200,9 @@ impl Policy {
         refusal.response(self.context(*scheme))
     }
 
-    /// Logs the reason why a token was refused. Does not log a request without a token, because every sign-in starts with such a
-    /// request. Does not log `Unavailable` again.
+    /// Logs the reason why a token was refused, at level INFO. Refusals that are a part of every sign-in, such as a missing token
+    /// or nonce, are logged only at level DEBUG. `Unavailable` is also logged only at level DEBUG, because its cause is already
+    /// in the log.
     fn log(&self, refusal: &Refusal) {
         let status = refusal.status().as_u16();
         if matches!(

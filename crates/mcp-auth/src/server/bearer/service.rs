@@ -23,18 +23,19 @@ use super::policy::Policy;
 /// - The layer removes the `Authorization` header of an accepted request and adds a [`Principal`], a [`Grant`] and an
 ///   [`Identity`] to its extensions. Handlers do not see the token. Only an endpoint with `ServerOptions::with_forwarding`
 ///   forwards the token and its DPoP proof to another process of the same server. The other process verifies both again.
-/// - If a handler requires more scopes, with [`Tool::scope`] or [`Auth::require`], the response becomes 403 with the required
-///   scopes, or 401 if the request has no token. A response that is already an event stream does not change.
+/// - If a handler requires more scopes, with [`Tool::scope`] or [`Auth::require`], the status becomes 403, and the response names
+///   the required scopes. If the request has no token, the status becomes 401. A response that is already an event stream does
+///   not change.
 /// - The [metadata](Metadata) is public.
 /// - A CORS preflight is forwarded, because it has no token and no effect. Place a CORS layer in front of this layer, so that
 ///   pages can also read the challenges.
 ///
 /// Each request is verified separately, even within a session. Only the principal that opened a session can use it. When a token
-/// expires, the GET stream of a session and the stream of `subscriptions/listen` end, so that the client opens another stream
-/// with a valid token. Running calls and connections of the HTTP+SSE transport continue.
+/// expires, the GET stream of a session and the stream of `subscriptions/listen` end. The client then opens another stream with a
+/// valid token. Running calls and connections of the HTTP+SSE transport continue.
 ///
-/// The inner service may be any tower service over HTTP requests whose response body can be built
-/// from bytes.
+/// The inner service can be any tower service for HTTP requests. It must be possible to create the data of its response body from
+/// bytes.
 ///
 /// [`RequireBearerBuilder::allow_anonymous`]: super::RequireBearerBuilder::allow_anonymous
 /// [`Principal`]: mcp_protocol::Principal

@@ -249,7 +249,8 @@ impl ProofChecker {
     /// Accepts a proof for a token that is bound to the key `jkt`. Prepares the `extensions` of the request for forwarding.
     /// Returns whether the client should receive a newer nonce soon.
     ///
-    /// Call it only for valid tokens: it stores the proof, and clients without a valid token must not be able to fill the cache.
+    /// Call this method only for a valid token, because it stores the proof. Otherwise, clients without a valid token could fill
+    /// the cache.
     pub(super) async fn accept(
         &self,
         checked: CheckedProof,

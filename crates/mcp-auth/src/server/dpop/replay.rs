@@ -118,7 +118,7 @@ impl MemoryReplayCache {
 }
 
 impl Used {
-    /// Removes expired proofs from the front, until a proof has not expired.
+    /// Removes expired entries, the oldest first. Stops at the first entry that has not expired.
     fn forget(&mut self, now: Instant) {
         let is_expired = |(until, ..): &(Instant, Box<str>, Arc<str>)| *until < now;
         while self.expiries.front().is_some_and(is_expired) {

@@ -35,8 +35,8 @@ impl Jwt {
     /// Creates a verifier for the tokens of an issuer. The metadata of the issuer names the keys.
     ///
     /// # Errors
-    /// Returns an error if the issuer is not an `https` URL (or `http` on this machine), or if it needs TLS and TLS is not
-    /// enabled.
+    /// Returns an error if the issuer is not an `https` URL (or `http` on this machine). Also returns an error if the issuer
+    /// needs TLS and TLS is not enabled.
     pub fn new(issuer: impl Into<String>) -> Result<Self, Error> {
         Self::builder(issuer).build()
     }

@@ -29,11 +29,11 @@ const MAX_LINES: usize = 4_096;
 const MAX_WAITING_BYTES: u64 = 16 << 20;
 /// Maximum length of a text in redacted arguments, in characters.
 const MAX_TEXT: usize = 200;
-/// Maximum size of the name of a client in a line, and of its version, in bytes of JSON.
+/// Maximum size of the name of a client in a line, in bytes of JSON. The same limit applies to the version of the client.
 const MAX_CLIENT: usize = 128;
-/// Maximum size of a method in a line, and of the name of an item, in bytes of JSON.
+/// Maximum size of a method in a line, in bytes of JSON. The same limit applies to the name of an item.
 const MAX_NAME: usize = 1 << 10;
-/// Maximum size of arguments that are redacted, in bytes. Their size replaces longer arguments.
+/// Maximum size of arguments that are redacted, in bytes. For longer arguments, the line contains only their size.
 const MAX_ARGUMENTS: usize = 16 << 10;
 
 /// The audit log. A separate thread writes the lines, so that a slow file does not delay requests.
@@ -207,7 +207,8 @@ fn cut(value: Value) -> Value {
     }
 }
 
-/// Returns the longest beginning of a client's text that has at most `max` bytes in JSON. A control character has 6 bytes in JSON.
+/// Returns the longest beginning of a client's text that has at most `max` bytes in JSON. A control character has 6 bytes in
+/// JSON.
 fn short(text: &str, max: usize) -> &str {
     let mut size = 0;
     let end = text.char_indices().find(|(_, char)| {
@@ -221,8 +222,9 @@ fn short(text: &str, max: usize) -> &str {
     end.map_or(text, |(end, _)| &text[..end])
 }
 
-/// Returns the name of a tool or prompt, or a URI without the parts that can be secret: the user, the query, the fragment, and the
-/// content of a `data:` URI, also inside another URI. If a `:` before an `@` remains, the text before the `@` is redacted.
+/// Returns the name of a tool or prompt, or a URI without the parts that can be secret. These parts are the user, the query, the
+/// fragment, and the content of a `data:` URI, also inside another URI. If a `:` before an `@` remains, the text before the `@`
+/// is redacted.
 fn item_name(method: &str, name: &str) -> String {
     if [method::TOOLS_CALL, method::PROMPTS_GET].contains(&method) {
         return name.to_owned();

@@ -31,15 +31,15 @@ struct Diagnostics {
     gateway: Gateway,
     observer: Arc<Observer>,
     started: Instant,
-    /// Whether the address is a loopback address. Requests for other hosts are then refused, because a web page could send them (DNS
-    /// rebinding).
+    /// Whether the address is a loopback address. Requests for other hosts are then refused, because a web page could send them
+    /// (DNS rebinding).
     is_local: bool,
-    /// The last text of the metrics. The lock is held while the text is written, so that many scrapes at the same time cost no more
-    /// than one scrape.
+    /// The last text of the metrics. The lock is held while the text is written, so that many scrapes at the same time cost no
+    /// more than one scrape.
     last: Arc<tokio::sync::Mutex<Option<(Instant, Bytes)>>>,
 }
 
-/// Maximum age of a text of the metrics that is served again.
+/// Maximum age at which a text of the metrics is served again.
 const MAX_AGE: Duration = Duration::from_secs(1);
 
 /// Serves `/metrics` and `/status` until the future is dropped.

@@ -13,14 +13,14 @@ use tower_service::Service;
 use super::metrics::RequestLabels;
 use super::observer::Observer;
 
-/// A record without its HTTP status: the name of the mount, and the members of the line.
+/// A record without its HTTP status: the name of the server in the gateway (its mount), and the members of the audit line.
 pub(super) type AuditRecord = (String, Map<String, Value>);
 
 /// The record of a request that the gateway forwards to another process. This process writes the record only if the other process
 /// cannot be reached.
 pub(super) struct UnreachedRecord {
     pub(super) labels: RequestLabels,
-    /// `None` without an audit log.
+    /// The record for the audit log; `None` if there is no audit log.
     pub(super) line: Option<AuditRecord>,
 }
 
@@ -56,8 +56,8 @@ impl Exchange {
         lock(&self.progress).forwarded = Some(record);
     }
 
-    /// Sets the status of the response. If the status is an error and there is no record, the request was refused before it reached
-    /// the gateway.
+    /// Sets the status of the response. If the status is an error and there is no record, the request was refused before it
+    /// reached the gateway.
     fn respond(&self, status: u16, is_forwarded: bool, remote: Option<String>) {
         let (lines, unreached) = {
             let mut progress = lock(&self.progress);

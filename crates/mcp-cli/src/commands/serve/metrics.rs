@@ -17,14 +17,15 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
-/// Maximum number of series of one kind for one server. Further requests count for a series without the name of the tool and the error.
+/// Maximum number of series of one kind for one server. Further requests are counted in a series without their tool and error
+/// (`_other`).
 const MAX_SERVER_SERIES: usize = 500;
-/// Maximum number of series of one kind for all servers. A histogram has 17 lines, so this limits the text to some 10 MB.
+/// Maximum number of series of one kind for all servers. A histogram has 17 lines, so this limits the text to about 10 MB.
 const MAX_SERIES: usize = 2_000;
 /// Maximum length of the name of a tool in a label, in bytes.
 const MAX_NAME: usize = 128;
 const OTHER: &str = "_other";
-/// The buckets of durations in seconds: those of the OpenTelemetry conventions for MCP.
+/// The histogram buckets for durations, in seconds. They are the buckets of the OpenTelemetry conventions for MCP.
 const BUCKETS: [f64; 14] = [
     0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0,
 ];
@@ -69,7 +70,7 @@ pub(super) struct Metrics {
     known: Mutex<Known>,
 }
 
-/// The series of each server, and the numbers of series of all servers.
+/// The known series of each server, and their numbers for all servers together.
 #[derive(Default)]
 struct Known {
     by_server: HashMap<String, ServerSeries>,
@@ -334,7 +335,7 @@ impl Metrics {
     }
 }
 
-/// Returns whether a name can be a label: the name is short, and the text format does not have to escape any character of the name.
+/// Returns whether a name can be a label: it is short, and the text format does not have to escape any character of the name.
 fn is_label(name: &str) -> bool {
     let is_plain = |c: u8| c.is_ascii_graphic() && !matches!(c, b'"' | b'\\');
     name.len() <= MAX_NAME && name.bytes().all(is_plain)

@@ -278,8 +278,8 @@ fn read(file: &Path, options: &Options) -> Result<GatewayConfig, Failure> {
 #[cfg(unix)]
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Reads the configuration file again. Reads on a separate thread, so that the gateway can serve requests at the same time. Does not
-/// read a pipe or a device, because such a read can block for any length of time.
+/// Reads the configuration file again. Reads on a separate thread, so that the gateway can serve requests at the same time. Does
+/// not read a pipe or a device, because such a read can block for any length of time.
 #[cfg(unix)]
 async fn read_again(file: &Path, options: &Options) -> Result<GatewayConfig, Failure> {
     let (path, options) = (file.to_owned(), options.clone());
@@ -320,9 +320,9 @@ fn report(gateway: &Gateway) {
     }
 }
 
-/// Reports the state of the servers after the first attempt to connect to each server. After each SIGHUP, opens the audit log and reads
-/// the configuration file again. If the file has an error, the gateway keeps its configuration. Returns only if SIGHUP cannot be
-/// handled.
+/// Reports the state of the servers after the first attempt to connect to each server. After each SIGHUP, opens the audit log and
+/// reads the configuration file again. If the file has an error, the gateway keeps its configuration. Returns only if SIGHUP
+/// cannot be handled.
 #[cfg(unix)]
 async fn report_and_reload(
     file: &Path,

@@ -17,15 +17,17 @@ use super::metrics::{Metrics, RequestLabels};
 pub(in crate::commands) struct Observer {
     pub(super) metrics: Option<Metrics>,
     pub(super) audit: Option<Audit>,
-    /// Limits the lines for requests that were refused before they reached the gateway, because unauthenticated clients can cause them.
+    /// The limit on lines for requests that were refused before they reached the gateway. Unauthenticated clients can cause such
+    /// requests.
     refused: LogLimit,
-    /// Limits the lines for requests that exceed a limit of their client.
+    /// The limits on lines for requests that exceed a limit of their client.
     limited: ClientLogLimits,
-    /// Limits the lines for requests that reach no server. The limits of clients do not count these requests.
+    /// The limits on lines for requests that reach no server. The limits of clients do not count these requests.
     unserved: ClientLogLimits,
 }
 
-/// Number of log limits. Clients share them by a random hash, so that the flood of one client hides few other clients.
+/// Number of log limits. A random hash assigns each client to a limit. If one client causes too many lines, only the few clients
+/// with the same limit lose lines.
 const CLIENT_LIMITS: usize = 64;
 
 /// Log limits for clients.

@@ -122,8 +122,9 @@ impl Rules {
         rules.map(|(at, (rule, (pattern, scope)))| (at, rule, pattern, scope.as_ref()))
     }
 
-    /// Returns whether a client could use another name of the scheme to evade a restriction. This is possible if a restrictive
-    /// rule names a scheme, no earlier rule allows the URI, and no rule with a scheme allows the URI.
+    /// Returns whether a client could evade a restriction with another name for the scheme of the URI. This is possible if a
+    /// restrictive rule has a scheme in its pattern, and no rule allows the URI. After the restrictive rule, a rule that allows
+    /// the URI counts only if its pattern has a scheme too.
     pub(in crate::gateway) fn depends_on_scheme(&self, item: &Item<'_>) -> bool {
         let has_scheme = |rule: &AccessRule| split_scheme(&rule.name).is_some();
         let restricts_scheme = |rule: &AccessRule| rule.is_restrictive() && has_scheme(rule);

@@ -29,7 +29,8 @@ use crate::core::ListPage;
 use crate::results;
 use crate::text::{ObjectText, elements, imitates_member, member, string};
 
-/// Maximum number of left-out items that are logged because an item of another server has the same name or URI.
+/// Maximum number of logged name clashes. In a name clash, an item is left out because an item of another server has the same
+/// name or URI.
 const MAX_REPORTED: usize = 1_024;
 /// Number of items that are compared with rules and with other lists before the task yields to other requests.
 pub(super) const ITEMS_PER_TURN: usize = 4;
@@ -86,9 +87,10 @@ impl State {
         })
     }
 
-    /// Adds pages of the servers in `requested`, from the cursors in `requested`; without `requested`, from the first pages of
-    /// all servers. Adds one page of each server or, with `is_complete`, all further pages. The requests to all servers run
-    /// concurrently and have one time limit, [`list_timeout`](super::state::Settings::list_timeout).
+    /// Adds pages to the merged list. If `requested` is `None`, begins at the first pages of all servers. Otherwise, begins at
+    /// the cursors in `requested`, for the servers in it. Adds one page of each server or, with `is_complete`, all further pages.
+    /// The requests to all servers run concurrently and have one time limit,
+    /// [`list_timeout`](super::state::Settings::list_timeout).
     async fn add_pages(
         self: &Arc<Self>,
         merged: &mut MergedList,

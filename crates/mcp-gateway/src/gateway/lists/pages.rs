@@ -29,8 +29,8 @@ pub(super) struct Pages {
 }
 
 impl PageRequest {
-    /// Requests the page at the cursor `first` or, with `is_complete`, this page and all later pages. Stops at `deadline`. Error
-    /// messages call the time limit `limit`.
+    /// Requests the page at the cursor `first` or, with `is_complete`, this page and all later pages. Stops at `deadline`.
+    /// `limit` is the time limit that error messages show.
     pub(super) async fn pages(
         &self,
         first: Option<String>,

@@ -15,9 +15,10 @@ use super::merged::MergedList;
 use crate::gateway::record::ClientRequest;
 use crate::text::{ObjectText, elements, member, without};
 
-/// The names of the two tools for the search. No other tool of a gateway has these names, because the tools of servers have a
+/// Name of the tool that searches for tools. No other tool of a gateway has this name, because the names of servers' tools have a
 /// prefix.
 pub(in crate::gateway) const SEARCH_TOOLS: &str = "search_tools";
+/// Name of the tool that calls a found tool. No other tool of a gateway has this name.
 pub(in crate::gateway) const CALL_TOOL: &str = "call_tool";
 
 /// Default number of tools in the result of a search.

@@ -111,7 +111,7 @@ impl Entry {
             _ if key.ends_with("_sec") || self.has_seconds && key == "timeout" => number * 1_000.0,
             _ if number < MIN_TIMEOUT_MS => {
                 self.warnings.push(format!(
-                    "{key:?}: {number} is less than a second, so it is read as seconds; write {} for milliseconds",
+                    "{key:?}: {number} is read as seconds, because it is below {MIN_TIMEOUT_MS}; write {} to set the same time in milliseconds",
                     number * 1_000.0
                 ));
                 number * 1_000.0

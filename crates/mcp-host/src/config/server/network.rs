@@ -99,8 +99,8 @@ impl NetworkConfig {
         Ok(tls)
     }
 
-    /// Returns the SHA-256 hash of the contents of the files, to notice renewed certificates. A file that cannot be read has no
-    /// content.
+    /// Returns the SHA-256 hash of the contents of the files, to notice renewed certificates. A file that cannot be read counts
+    /// as empty.
     #[doc(hidden)]
     pub fn content_hash(&self) -> String {
         let files = [&self.ca, &self.certificate, &self.key]

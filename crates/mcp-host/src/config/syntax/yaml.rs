@@ -137,8 +137,8 @@ impl Builder {
         }
     }
 
-    /// Adds a complete value to the list or mapping that contains it. `bytes` is the part of its size that was not counted
-    /// before.
+    /// Adds a complete value to the list or mapping that contains it. `bytes` is the part of the value's size that was not
+    /// counted before.
     fn complete(&mut self, node: Node, bytes: usize, anchor: usize) -> Result<(), String> {
         self.check_depth(node.depth)?;
         self.bytes += bytes;

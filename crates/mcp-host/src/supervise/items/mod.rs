@@ -126,9 +126,9 @@ impl SupervisedClient {
         fetched.await
     }
 
-    /// Returns the description of the resource with this URI for the permission. Waits for the skills of the server, because their
-    /// files have other rules. They may have any URI, but a URI with the scheme `skill` is always one of a skill: the list of the
-    /// skills may have failed.
+    /// Returns the description of the resource with this URI, for the permission check. Other rules apply to the files of skills,
+    /// so the method first waits for the skills of the server. A file of a skill may have any URI. A URI with the scheme `skill`
+    /// always counts as a file of a skill, because the list of skills may have failed.
     pub(super) async fn resource_item<'a>(&self, uri: &'a str) -> Result<Item<'a>, HostError> {
         let has_skills =
             self.0.permission.is_some() && RemoteSkills::new(&self.client().await?).is_ok();

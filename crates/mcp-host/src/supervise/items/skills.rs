@@ -87,12 +87,13 @@ impl SupervisedClient {
     }
 }
 
-/// Returns whether a URI has the scheme of the files of skills.
+/// Returns whether a URI has the scheme `skill`, which the files of skills usually have.
 pub(crate) fn has_skill_scheme(uri: &str) -> bool {
     spelled_alike(uri.trim_start()).starts_with("skill:")
 }
 
-/// Returns whether a URI is the URI of a skill's file. A dynamic skill does not list its files, so it has all in its folder.
+/// Returns whether a URI is the URI of a skill's file. A dynamic skill does not list its files, so every URI in its folder
+/// counts.
 pub(crate) fn is_of_skill(skill: &SkillEntry, uri: &str) -> bool {
     let (entry, uri) = (spelled_alike(&skill.uri), spelled_alike(uri));
     let folder = entry.strip_suffix("skill.md").unwrap_or(&entry);

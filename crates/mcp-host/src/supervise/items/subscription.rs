@@ -24,7 +24,7 @@ const MAX_CLOSING_WAIT: Duration = Duration::from_secs(1);
 
 /// Maximum number of retries after the server refuses a subscription on a new connection.
 const MAX_REFUSALS: u32 = 5;
-/// Pause before each of these retries.
+/// Delay before each retry after a refused subscription.
 const REFUSAL_PAUSE: Duration = Duration::from_secs(1);
 
 /// A stream of the changes of a resource. It continues over restarts of the server. Dropping the stream unsubscribes.

@@ -12,8 +12,8 @@ use super::{PendingInput, State};
 use crate::sync::lock;
 
 impl PendingInput {
-    /// Reserves an open input request for the caller, which sends it to the client. Returns `None` if there is no open input
-    /// request that is not reserved yet.
+    /// Reserves an open input request for the caller, which sends it to the client. Returns `None` if no input request is open,
+    /// or if all open input requests are already reserved.
     pub fn claim_request(self: &Arc<Self>) -> Option<ClaimedInputRequest> {
         let mut state = lock(&self.0);
         let State {

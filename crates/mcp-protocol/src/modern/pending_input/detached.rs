@@ -76,7 +76,7 @@ impl DetachedState {
 }
 
 impl State {
-    /// Returns an error if the call cannot send another input request.
+    /// Returns the reason why the call cannot send another input request; `None` if it can.
     fn no_room(&self) -> Option<String> {
         let asked = self.call_state.used.len() + self.call_state.answers.len();
         if self.open.len() >= MAX_REQUESTS {
@@ -114,8 +114,8 @@ impl PendingInput {
         pending
     }
 
-    /// Restores the input requests that were open when the handler stopped. The requests are open at once, and not only when the
-    /// handler repeats them. A client may already be about to answer them, and answers each input request only once.
+    /// Restores the input requests that were open when the handler stopped. They are open at once, before the handler repeats
+    /// them. A client may already be about to answer them, and it answers each input request only once.
     pub fn restore_requests(&self, questions: &JsonObject) {
         if let Some(live) = &mut lock(&self.0).live {
             live.earlier.clone_from(questions);

@@ -200,8 +200,8 @@ impl PendingInput {
         })
     }
 
-    /// Returns whether this request contains the response to the next input request with this key and text. That input request is
-    /// then not sent.
+    /// Returns whether the response to the next input request with this key and text is already known. The response can be in
+    /// this request or from an earlier round trip. If it is known, the input request is not sent.
     pub(crate) fn is_answered(
         &self,
         key: Option<&str>,
@@ -385,7 +385,7 @@ fn input_request(method: &str, params: Option<Value>) -> Value {
     request
 }
 
-/// Returns the elicitation request with an addition to its message that says why the last response is invalid.
+/// Returns the elicitation request with a longer message, which also says why the last response is invalid.
 fn with_problem(request: &Value, problem: &str) -> Value {
     let mut request = request.clone();
     if let Some(Value::String(message)) = request.pointer_mut("/params/message") {

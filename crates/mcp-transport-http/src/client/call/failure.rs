@@ -83,7 +83,7 @@ pub(crate) struct ResponseContext<'a> {
 }
 
 impl ResponseContext<'_> {
-    /// Reports the reason why the response is delayed to the caller. `None` means that it is no longer delayed.
+    /// Reports to the caller why the response is delayed. `None` means that the response is no longer delayed.
     pub(crate) fn set_problem(&self, problem: Option<&str>) {
         if let Some(sent) = self.sent {
             sent.set_problem(problem.map(str::to_owned));

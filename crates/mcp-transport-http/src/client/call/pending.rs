@@ -83,8 +83,8 @@ impl<'a> PendingRequest<'a> {
 }
 
 impl Drop for PendingRequest<'_> {
-    /// Sends `notifications/cancelled` if the response has not arrived. Does not send it for `initialize`, which cannot be
-    /// cancelled, and for a request of the stateless revision, which is cancelled by closing its stream.
+    /// Sends `notifications/cancelled` if the response has not arrived. Sends nothing for `initialize`, which cannot be
+    /// cancelled. Also sends nothing for a request of the stateless revision, which is cancelled by closing its stream.
     fn drop(&mut self) {
         let ResponseContext {
             state,

@@ -95,7 +95,7 @@ async fn run(
     }
 }
 
-/// Waits for a session. If the caller stops waiting, tells `sent` the reason why there is no session.
+/// Waits for a session. If the caller stops waiting, stores in `sent` the reason why there is no session.
 async fn current_session(
     state: &Arc<ClientState>,
     sent: Option<&SentId>,
@@ -121,7 +121,8 @@ impl Drop for SessionWait<'_> {
     }
 }
 
-/// Returns a failure if the answer is an error that reports a lost session. Some servers report it in the response to a call.
+/// Returns a failure if `answer` is an error that reports a lost session. Some servers report a lost session in the response to a
+/// call, and not with an HTTP status.
 fn check_session(answer: Answer, session: &Session) -> Result<Answer, CallFailure> {
     match &answer {
         Err(ErrorObject { code, message, .. })

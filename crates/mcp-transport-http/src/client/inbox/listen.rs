@@ -19,7 +19,7 @@ use crate::client::wire::connection::{RequestKind, SendError};
 use http::StatusCode;
 use tokio::time::{Instant, timeout};
 
-/// Listens on the GET stream whenever the state becomes `On`. Runs until the connection ends.
+/// Listens on the GET stream whenever the state becomes [`ListenState::On`]. Runs until the connection ends.
 pub(crate) async fn run(state: Arc<ClientState>) {
     loop {
         state.listening.wanted().await;

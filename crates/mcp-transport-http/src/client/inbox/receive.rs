@@ -31,7 +31,7 @@ pub(crate) enum Received {
     Consumed,
 }
 
-/// Delivers one message from the server: to the call `own_id`, to another call, or to the client's inbound side.
+/// Delivers one message from the server: to the call `own_id`, to another call, or to the client's `Inbound`.
 pub(crate) fn receive(
     state: &Arc<ClientState>,
     session: &Arc<Session>,

@@ -185,7 +185,8 @@ fn lost(state: &ClientState, mux: &Mux, line: &[u8], error: TransportError) {
     mux.fail(&id, CallError::Failed(Arc::new(error)));
 }
 
-/// The client's inbound side, with empty methods `opened` and `closed`. The connection itself calls these two methods.
+/// The client's [`Inbound`], with methods `opened` and `closed` that do nothing. The connection itself calls these two methods of
+/// the client.
 struct ClientSide(Arc<dyn Inbound>);
 
 impl ForwardInbound for ClientSide {

@@ -21,8 +21,8 @@ use tokio::time::{sleep, timeout};
 
 /// Opens a new session each time the current session is lost. Runs until the connection ends.
 ///
-/// Each session costs the server memory. If several consecutive sessions are lost before they have worked, the delay before the
-/// next session increases. At the maximum number of reconnects, the connection ends.
+/// Each session costs the server memory. If several consecutive sessions are lost before they [have worked](Session::has_worked),
+/// the delay before the next session increases. At the maximum number of reconnects, the connection ends.
 pub(crate) async fn run(state: Arc<ClientState>) {
     let reconnect = &state.options.reconnect;
     let mut losses = 0;

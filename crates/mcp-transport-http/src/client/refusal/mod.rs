@@ -111,7 +111,7 @@ impl Refusal {
         is_own.then(|| error.clone())
     }
 
-    /// Creates the error for the caller. Its text has the refused message, the server's text, and what to do.
+    /// Creates the error for the caller. Its text names the refused message, quotes the server, and says what to do.
     pub(crate) fn error(
         &self,
         state: &ClientState,
@@ -188,8 +188,8 @@ fn has_effect(what: &str) -> bool {
     what.contains('/') && !is_repeatable(what)
 }
 
-/// Returns whether an error text says that the server does not know the session. It knows the texts of published sample servers,
-/// which many servers are copied from.
+/// Returns whether an error text says that the server does not know the session. Recognizes the texts of published sample
+/// servers, because many servers are copies of these samples.
 pub(crate) fn reports_lost_session(text: &str) -> bool {
     const LOST: [&str; 10] = [
         "not found",
@@ -243,8 +243,8 @@ fn readable_text(text: &str) -> Option<String> {
     )
 }
 
-/// Members of JSON objects that contain an error message. The member with the most details is first. They are used by OAuth,
-/// problem details (RFC 9457), web frameworks, and JSON-RPC errors that are not valid messages.
+/// Names of JSON members that contain an error message. The name of the member with the most details is first. OAuth, problem
+/// details (RFC 9457), web frameworks, and JSON-RPC errors that are not valid messages use these names.
 const WORDS: [&str; 6] = [
     "error_description",
     "detail",

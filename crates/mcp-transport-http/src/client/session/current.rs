@@ -124,7 +124,8 @@ impl Sessions {
         }
     }
 
-    /// Returns the session that the server knows, as far as the client can tell.
+    /// Returns the session that the server should know. This is the open session. While a new session is being opened, it is the
+    /// new session, as soon as the server has accepted `initialize`.
     pub(crate) fn known_session(&self) -> Option<Arc<Session>> {
         match &*self.phase.borrow() {
             SessionPhase::Open(session) => Some(Arc::clone(session)),

@@ -26,7 +26,7 @@ impl ReplayState {
         }
     }
 
-    /// Records a successful request if a new session must have the same effect.
+    /// Records a successful request if it must be replayed in a new session.
     pub(crate) fn record(&self, method: &str, params: &[u8]) {
         let is_subscription = match method {
             method::LOGGING_SET_LEVEL => {

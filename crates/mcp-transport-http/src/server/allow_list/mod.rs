@@ -87,8 +87,8 @@ impl AllowList {
         self.problem.clone()
     }
 
-    /// Returns the error for this list as the list of `header` values. A host in a list of origins is an error, and an origin in
-    /// a list of hosts is an error, because such values would never match.
+    /// Returns the error if this list cannot be the list of `header` values. A host in a list of origins is an error, and an
+    /// origin in a list of hosts is an error, because such values would never match.
     pub(crate) fn problem_as(&self, header: SourceHeader) -> Option<String> {
         let problem = self.problem().or_else(|| {
             let stranger = self.entries.iter().find(|entry| !entry.is_for(header))?;

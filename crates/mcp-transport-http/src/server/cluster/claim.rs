@@ -70,9 +70,9 @@ impl<'a> SessionClaim<'a> {
         }
     }
 
-    /// Finds the session. If another endpoint has the lease, returns the address of that endpoint if the request can be forwarded
-    /// to it, and otherwise claims the session. `tried` contains the addresses that could not be reached. If `tried` is `None`,
-    /// the request is never forwarded.
+    /// Finds the session in this endpoint, or claims it. If another endpoint has the lease and the request can be forwarded to
+    /// that endpoint, returns its address instead. `tried` contains the addresses that could not be reached. If `tried` is
+    /// `None`, the request is never forwarded.
     pub(super) async fn run(&self, tried: Option<&[Uri]>) -> Result<ClaimOutcome, Refusal> {
         for _ in 0..CLAIM_ATTEMPTS {
             if let Some(session) = self.state.sessions.find(&self.id) {

@@ -242,8 +242,8 @@ async fn wait_for_response(
     }
 }
 
-/// Returns whether a response to `OPTIONS` can come from an endpoint or from the authentication layer around it. It may also come
-/// from a proxy, although the endpoint behind the proxy hangs.
+/// Returns whether a response to `OPTIONS` can come from an endpoint or from the authentication layer around it. This check is
+/// needed because a proxy may also respond, although the endpoint behind the proxy hangs.
 fn is_of_endpoint<B>(response: &Response<B>) -> bool {
     let names_post = |methods: &HeaderValue| methods.to_str().is_ok_and(|it| it.contains("POST"));
     matches!(

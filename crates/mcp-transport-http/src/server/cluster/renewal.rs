@@ -82,8 +82,8 @@ impl Leases for StoreClient {
 }
 
 impl StoreClient {
-    /// Removes sessions from the store that this endpoint has ended to make room for other sessions. Otherwise, a client could
-    /// fill the store. A session that cannot be removed in time expires in the store.
+    /// Removes from the store the sessions that this endpoint has ended to make room for other sessions. Otherwise, a client
+    /// could fill the store. A session that cannot be removed in time expires in the store.
     async fn remove_evicted(self: &Arc<Self>, table: &SessionTable) {
         let mut removals = JoinSet::new();
         let began = Instant::now();

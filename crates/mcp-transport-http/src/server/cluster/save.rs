@@ -23,7 +23,7 @@ pub(crate) struct PendingSave {
 enum SaveKind {
     /// A new session, which is created in the store.
     Create,
-    /// The message was sent to change the session. The message fails if the change cannot be stored.
+    /// A message that a client sends to change the session. If the change cannot be stored, the message fails.
     Change,
     /// Any other message. Its handler may have had effects, so the message succeeds even if the change cannot be stored. The next
     /// request then stores the change.

@@ -129,8 +129,8 @@ impl StoreClient {
         Ok(claimed.filter(|(_, record)| self.is_authentic(&id, record)))
     }
 
-    /// Returns whether a process of this server has written the record. If there is no shared key, this endpoint cannot know it,
-    /// and the result is `true`.
+    /// Returns whether a process of this server has written the record. Without a shared key, this endpoint cannot check the
+    /// record, and returns `true`.
     fn is_authentic(&self, id: &SessionId, record: &SessionRecord) -> bool {
         let is_authentic = !self.service.has_shared_key() || self.has_signed(id, record);
         if !is_authentic && let Some(omitted) = self.log.admit(std::time::Instant::now()) {

@@ -39,7 +39,7 @@ pub(super) struct SessionLog {
     bytes: usize,
     /// The arrival number that the next event gets.
     next_arrival: u64,
-    /// Streams with at most this number may have lost events even if the log has no entry for them.
+    /// Streams whose number is not greater than this number may have lost events, even if the log has no entry for them.
     forgotten_up_to: Option<u32>,
 }
 

@@ -47,11 +47,12 @@ pub trait EventStore: fmt::Debug + Send + Sync + 'static {
     /// `event` may be a slice of a larger buffer. The buffer stays in memory as long as `event` exists.
     fn append(&self, key: StreamKey, sequence: u64, event: Bytes) -> Durability;
 
-    /// Stores the last event of a stream, because the endpoint that runs the call has ended. If
-    /// [several endpoints share](Self::is_shared) the store, it should ignore events that are appended to the stream afterwards,
-    /// and it should fail if an event with this number is already stored. The stream then has only one response, even if that
-    /// endpoint was only interrupted. If the future fails, the event must not be stored later. Default: the same as
+    /// Stores the last event of a stream, because the endpoint that runs the call seems to have ended. Default: the same as
     /// [`append`](Self::append).
+    ///
+    /// That endpoint may only have been interrupted, but the stream must have only one response. A store that [several endpoints
+    /// share](Self::is_shared) should therefore ignore events that are appended to the stream afterwards. It should fail if an
+    /// event with this number is already stored. If the future fails, the event must not be stored later.
     fn append_last(&self, key: StreamKey, sequence: u64, event: Bytes) -> Durability {
         self.append(key, sequence, event)
     }

@@ -259,7 +259,7 @@ impl Drop for RequestGuard {
     }
 }
 
-/// A response body that keeps the guard of its request. hyper drops the body after it has written all of it.
+/// A response body that keeps the guard of its request. hyper drops the body after it has written the whole body.
 pub(crate) struct GuardedBody<B> {
     body: B,
     _guard: Option<RequestGuard>,

@@ -16,7 +16,7 @@ const PER_DATA_FRAME: usize = 2;
 const BYTES_PER_FRAME: usize = 1 << 10;
 /// Number of control frames that each request adds.
 const PER_REQUEST: usize = 4;
-/// Maximum number of control frames that a client may have left.
+/// Upper bound of the number of control frames that a client may still send.
 const MAX_LEFT: usize = 1 << 20;
 
 /// The length of the connection preface, which is not a frame.

@@ -122,8 +122,8 @@ impl ChunkState {
     }
 }
 
-/// A part of a response. hyper drops it after it was written to the socket, or when the stream has ended. Dropping it records
-/// that the client has taken it.
+/// A part of a response. hyper drops a chunk after it has written the chunk to the socket, or when the stream has ended. Dropping
+/// a chunk records that the client has taken the chunk.
 pub(crate) struct Chunk {
     data: Bytes,
     state: Arc<ChunkState>,

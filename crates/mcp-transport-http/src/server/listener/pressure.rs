@@ -16,7 +16,7 @@ use crate::server::listener::http2_stream::ChunkState;
 use crate::server::listener::timers::{ConnectionTimer, NEVER, WheelState};
 use crate::sync::lock;
 
-/// The divisor of the number of blocked connections and streams. At each tick, this part of them is ended.
+/// Divisor of the number of blocked connections and streams. The quotient is how many of them are ended at each tick.
 const DIVISOR: usize = 4;
 
 /// A connection or stream whose client does not read.
@@ -26,13 +26,13 @@ enum Blocked {
     Stream(Arc<ChunkState>),
 }
 
-/// The divisor of the number of connections. So many idle ones are closed at once.
+/// Divisor of the number of connections. The quotient is the maximum number of idle connections that are closed at once.
 const IDLE_DIVISOR: usize = 8;
 
 impl WheelState {
-    /// Closes idle connections: at most an eighth of all connections. Begins with the addresses that have the most idle connections,
-    /// and with the connections that have been idle for the longest time. A connection is idle if it has no request, also if the head
-    /// of a request is not complete.
+    /// Closes idle connections: at most an eighth of all connections. Begins with the addresses that have the most idle
+    /// connections, and with the connections that have been idle for the longest time. A connection is idle while the server
+    /// waits for a request head, even if a part of the head has arrived.
     pub(super) fn close_idle(&self) {
         let now = self.now.load(Ordering::Acquire);
         let timers = lock(&self.timers);

@@ -208,7 +208,7 @@ mod tests {
 
     // A client that is still reading a response is not expected to send a head.
     #[tokio::test(start_paused = true)]
-    async fn the_head_timeout_does_not_end_a_client_that_still_reads_a_response() {
+    async fn the_head_timeout_does_not_close_a_connection_while_its_client_reads_a_response() {
         let options = ServerOptions::new()
             .with_timeouts(|timeouts| timeouts.write = LIMIT)
             .with_timeouts(|timeouts| timeouts.head = LIMIT / 4);

@@ -105,8 +105,8 @@ impl ServerOptions {
         self
     }
 
-    /// Also accepts requests with the `Host` `host`. `mcp.example.com` accepts every port, and `mcp.example.com:8443` accepts
-    /// only this port. Default: `localhost`, `127.0.0.1` and `[::1]`.
+    /// Also accepts requests whose `Host` header names `host`. The value `mcp.example.com` allows every port, and
+    /// `mcp.example.com:8443` allows only this port. Default: `localhost`, `127.0.0.1` and `[::1]`.
     ///
     /// This check protects against DNS rebinding. A web page can make the name of its own host resolve to any address, so a
     /// server on a local address has to check the name.

@@ -34,8 +34,8 @@ impl ServerOptions {
     /// - requests of a session that another endpoint serves. This requires a [session store](Self::with_session_store), which
     ///   records the endpoint of each session.
     /// - requests of the stateless revision whose handler [chooses](mcp_protocol::RequestContext::forward) another endpoint. A
-    ///   gateway does this for a call that waits at that endpoint. The bodies of these requests are kept while their handlers
-    ///   run.
+    ///   gateway does this for a request that continues a call, if the call waits for input at that endpoint. The bodies of these
+    ///   requests are kept while their handlers run.
     ///
     /// The server signs the stored address of a session with its state keys, and forwards a request only to a signed address. All
     /// processes therefore need the same keys.

@@ -143,8 +143,9 @@ fn check_encoding(headers: &HeaderMap) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The media types that a client must accept. `BOTH` is for POST, and `EVENTS` is for GET.
+/// The media types that the client must accept in the response to a POST.
 pub(crate) const BOTH: &[&str] = &[JSON, EVENT_STREAM];
+/// The media type that the client must accept in the response to a GET.
 pub(crate) const EVENTS: &[&str] = &[EVENT_STREAM];
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use crate::sync::lock;
 
 const SHARDS: usize = 16;
 
-/// The maximum number of sessions divided by this number is how many sessions are ended at once when the table is full.
+/// Divisor of the maximum number of sessions. When the table is full, the quotient is how many sessions are ended at once.
 const EVICTION_DIVISOR: usize = 100;
 
 /// Maximum number of ended sessions that are queued for removal from the session store. Further ended sessions stay in the store
@@ -80,9 +80,9 @@ impl SessionTable {
         shard.get(id).cloned()
     }
 
-    /// Ends the sessions of `owner` that have been idle for the longest time. If `owner` is `None`, ends such sessions of the
-    /// clients without a principal whose sessions use the most memory. Each call visits every session, so it ends several
-    /// sessions at once. Returns the number of ended sessions.
+    /// Ends the sessions that have been idle for the longest time. If `owner` is set, ends only sessions of this client.
+    /// Otherwise, ends only sessions of the clients whose sessions use the most memory. A session with a principal is never
+    /// ended. Each call visits every session, so it ends several sessions at once. Returns the number of ended sessions.
     pub(super) fn evict(&self, owner: Option<&KnownOwner>, options: &ServerOptions) -> usize {
         let largest = self.usage.largest_owners();
         let is_candidate = |session: &HttpSession| match (owner, session.owner()) {
@@ -217,7 +217,8 @@ impl SessionTable {
         session.stop_serving();
     }
 
-    /// Returns the objects of this session from earlier leases of this endpoint. They have requests that are still running.
+    /// Returns the objects that this endpoint has created for the session under earlier leases. Each of them has requests that
+    /// are still running.
     pub(crate) fn released(&self, session: &HttpSession) -> Vec<Arc<HttpSession>> {
         let Some(stored) = &session.stored else {
             return Vec::new();

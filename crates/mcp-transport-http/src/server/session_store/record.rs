@@ -196,7 +196,7 @@ impl SessionRecord {
     }
 }
 
-/// Returns the text with which an encoded record that has an authentication code ends: the member `code`, and the closing brace.
+/// Returns the end of an encoded record with an authentication code: the member `code`, and the closing brace.
 fn code_member(code: &str) -> Vec<u8> {
     format!(r#","code":"{code}"}}"#).into_bytes()
 }

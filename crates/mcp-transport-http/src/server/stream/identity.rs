@@ -1,9 +1,9 @@
-//! The identity of a session: its id, and the numbers that its events have under each lease.
+//! The identity of a session: its id, and the values that distinguish its events under different leases.
 
 use crate::server::session_id::SessionId;
 use crate::server::stream::event_id::EventId;
 
-/// The id of a session, and the numbers that its events have under the current lease.
+/// The id of a session, and the values that distinguish its events under the current lease from events under earlier leases.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SessionIdentity {
     pub(crate) id: SessionId,
@@ -11,7 +11,7 @@ pub(crate) struct SessionIdentity {
     pub(crate) tag: u64,
     /// The key of the session in the event store. Each lease begins with new streams, so each lease has a different key.
     pub(crate) event_key: SessionId,
-    /// The number of earlier leases of the session. Each of them has its own secret number: the numbers are consecutive, and
+    /// The number of earlier leases of the session. Each lease has its own secret number. These numbers are consecutive, and
     /// `tag` is the last of them.
     earlier: u64,
 }

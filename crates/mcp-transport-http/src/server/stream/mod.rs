@@ -226,8 +226,8 @@ impl Stream {
         state.wake();
     }
 
-    /// Returns whether a message must be dropped, because events are not stored, and the connection has ended or its queue is
-    /// full.
+    /// Returns whether a message must be dropped. This is the case if events are not stored, and if the connection has ended or
+    /// its queue is full.
     fn must_drop(&self, state: &StreamState) -> bool {
         let options = &self.streams.options;
         let queue = state.queue.as_ref();

@@ -24,8 +24,8 @@ const PATH: &str = "/callback";
 const MAX_REQUEST_BYTES: usize = 16 << 10;
 /// Timeout for reading a request and for writing its response.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum number of concurrent connections. Not only callbacks open connections: browsers request icons, and port scanners and
-/// pages search for the port.
+/// Maximum number of concurrent connections. Not every connection is a callback: browsers request icons, and port scanners and
+/// web pages search for the port.
 const MAX_CONNECTIONS: usize = 64;
 /// Pause after an error when a connection is accepted, for example because the process has no free file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -183,7 +183,7 @@ fn port(redirect_uri: &str) -> Option<u16> {
     rest.strip_suffix(PATH)?.parse().ok()
 }
 
-/// Accepts connections until the future is dropped; the timeout of the sign-in drops it at the latest. Connections are served
+/// Accepts connections until the future is dropped, at the latest when the sign-in times out. Connections are served
 /// concurrently, because browsers open connections that they do not use. At the limit, a new connection closes the oldest
 /// connection, so that a browser does not wait for connections that send nothing.
 async fn listen(
@@ -259,7 +259,7 @@ async fn callback(mut stream: TcpStream, expected: &Expected) -> Option<(TcpStre
     None
 }
 
-/// Reads the target of a request; `None` if the text is not a well-formed `GET` request.
+/// Reads the target of a request; `None` if the request is not a well-formed `GET` request.
 async fn read(stream: &mut TcpStream) -> io::Result<Option<String>> {
     let mut bytes = Vec::new();
     let mut piece = [0_u8; 2_048];

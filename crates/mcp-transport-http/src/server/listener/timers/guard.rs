@@ -45,7 +45,7 @@ impl TimerGuard {
         self.timer.start_head_timer();
     }
 
-    /// Waits for `future` until the timeout for a request head has passed. Returns `None` if it passes first.
+    /// Waits for `future` until the timeout for a request head has passed. Returns `None` if the timeout passes first.
     #[cfg(feature = "http2")]
     pub(crate) async fn within_head<T>(&self, future: impl Future<Output = T>) -> Option<T> {
         let mut future = pin!(future);
