@@ -101,8 +101,8 @@ impl Drop for InUse {
 
 impl UpstreamConnection {
     /// Connects as `client`, or as the gateway itself. `on_change` is called with changed lists. If the returned future is
-    /// dropped, the connection is still opened and then closed. The limits on connections therefore count its process until the
-    /// process has ended.
+    /// dropped after its process has started, the connection is still opened and then closed. The limits on connections therefore
+    /// count the process until it has ended.
     pub(crate) async fn open(
         upstream: &Upstream,
         transport: Box<dyn Transport>,
@@ -112,11 +112,15 @@ impl UpstreamConnection {
         on_change: Option<OnChange>,
         permit: Permit,
     ) -> Result<InUse, Error> {
+        // The time limit of connecting begins after the wait.
+        permit.wait_for_turn().await;
+        let permit = Arc::new(permit);
         let is_open = Arc::new(watch::Sender::new(true));
         let transport = RelayTransport {
             inner: transport,
             routes: Arc::clone(&routes),
             is_open: Arc::clone(&is_open),
+            permit: Arc::clone(&permit),
         };
         let mut builder = upstream
             .client
@@ -130,7 +134,7 @@ impl UpstreamConnection {
             builder = builder.on_change(on_change);
         }
         let opening = async move {
-            let client = builder.connect(transport).await?;
+            let client = permit.connect_in_turn(builder.connect(transport)).await?;
             let connection = Arc::new(Self {
                 link: client.connection().link(),
                 client,
@@ -143,7 +147,7 @@ impl UpstreamConnection {
                     last: Instant::now(),
                 }),
                 header_params: Mutex::default(),
-                permit: Arc::new(permit),
+                permit,
             });
             connection.permit.set_connection(&connection);
             Ok(InUse(connection))
@@ -373,6 +377,7 @@ struct RelayTransport {
     inner: Box<dyn Transport>,
     routes: Arc<Routes>,
     is_open: Arc<watch::Sender<bool>>,
+    permit: Arc<Permit>,
 }
 
 impl Transport for RelayTransport {
@@ -385,17 +390,27 @@ impl Transport for RelayTransport {
             routes: self.routes,
             is_open: self.is_open,
         };
-        self.inner.start(Arc::new(relay))
+        let (starting, permit) = (self.inner.start(Arc::new(relay)), self.permit);
+        Box::pin(async move {
+            let connection = starting.await?;
+            if connection.has_headers() {
+                // The server is not a process of this machine.
+                permit.end_turn();
+            }
+            Ok(connection)
+        })
     }
 
     fn reconnect(&self) -> Option<Box<dyn Transport>> {
         let inner = self.inner.reconnect()?;
         let routes = Arc::clone(&self.routes);
         let is_open = Arc::clone(&self.is_open);
+        let permit = Arc::clone(&self.permit);
         Some(Box::new(Self {
             inner,
             routes,
             is_open,
+            permit,
         }))
     }
 }

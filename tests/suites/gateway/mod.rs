@@ -15,6 +15,7 @@ mod programs;
 mod readers;
 mod several;
 mod slow_end;
+mod starts;
 mod transforms;
 mod uris;
 mod waiting;

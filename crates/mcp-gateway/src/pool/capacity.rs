@@ -2,12 +2,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, Weak};
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{Budget, BudgetPermit, Owner, lock};
-use tokio::time::{Instant, sleep};
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::connection::UpstreamConnection;
 use crate::upstream::Upstream;
@@ -25,6 +28,11 @@ const MAX_OWN_WAIT: Duration = Duration::from_secs(30);
 /// Time between two searches for a connection, while a request waits.
 const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
+/// Maximum time that the start of one process delays the start of others, for example if the process never answers.
+const MAX_TURN: Duration = Duration::from_secs(2);
+/// Minimum of [`max_starts`].
+const MIN_STARTS: usize = 4;
+
 /// Maximum total size of the messages that a server has not read, on all its connections, in bytes. One client can use half of
 /// this size.
 const MAX_QUEUED_BYTES: usize = 64 << 20;
@@ -40,17 +48,37 @@ pub(crate) struct Capacity {
 impl Default for Capacity {
     fn default() -> Self {
         Self {
-            table: Mutex::default(),
+            table: Mutex::new(Table {
+                last: 0,
+                open: BTreeMap::new(),
+                max_starts: max_starts(),
+            }),
             log: LogLimit::default(),
             queued: Budget::new("messages that the server has not read", MAX_QUEUED_BYTES),
         }
     }
 }
 
-#[derive(Default)]
+/// Returns the maximum number of processes of one server that start at the same time. Processes that share the processors with
+/// many others do not answer the first request in time.
+fn max_starts() -> usize {
+    available_parallelism().map_or(MIN_STARTS, |cores| MIN_STARTS.max(2 * cores.get()))
+}
+
 struct Table {
     last: u64,
     open: BTreeMap<u64, Entry>,
+    max_starts: usize,
+}
+
+/// How far the start of a process is. Only a limited number of processes start at the same time.
+enum StartStage {
+    /// The process waits for its turn.
+    Waiting(Arc<Notify>),
+    /// The process may start now.
+    Starting,
+    /// The process has started or needs no turn.
+    Over,
 }
 
 struct Entry {
@@ -60,6 +88,7 @@ struct Entry {
     connection: Weak<UpstreamConnection>,
     /// Whether the connection is being closed to make room for another one. The limits count the connection until it has ended.
     is_closing: bool,
+    start: StartStage,
 }
 
 /// A permit to keep one connection open; released on drop. A connection keeps its permit until its process has ended.
@@ -70,7 +99,9 @@ pub(crate) struct Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        lock(&self.capacity.table).open.remove(&self.number);
+        let mut table = lock(&self.capacity.table);
+        table.open.remove(&self.number);
+        table.start_next();
     }
 }
 
@@ -79,6 +110,38 @@ impl Permit {
     fn client(&self) -> Option<Owner> {
         let table = lock(&self.capacity.table);
         table.open.get(&self.number)?.client.clone()
+    }
+
+    /// Waits until the process of the connection may start. Clients that have fewer starting processes are first. The turn lasts
+    /// until [`end_turn`](Self::end_turn) is called or the permit is dropped.
+    pub(crate) async fn wait_for_turn(&self) {
+        let notify = Arc::new(Notify::new());
+        self.set_stage(StartStage::Waiting(Arc::clone(&notify)));
+        notify.notified().await;
+    }
+
+    /// Waits for `connecting`. The turn ends with it, but not later than [`MAX_TURN`] from now.
+    pub(crate) async fn connect_in_turn<T>(&self, connecting: impl Future<Output = T>) -> T {
+        let mut connecting = pin!(connecting);
+        let connected = timeout(MAX_TURN, &mut connecting).await;
+        self.end_turn();
+        match connected {
+            Ok(connected) => connected,
+            Err(_) => connecting.await,
+        }
+    }
+
+    /// Lets the next process start. Has no effect if the turn is already over.
+    pub(crate) fn end_turn(&self) {
+        self.set_stage(StartStage::Over);
+    }
+
+    fn set_stage(&self, stage: StartStage) {
+        let mut table = lock(&self.capacity.table);
+        if let Some(entry) = table.open.get_mut(&self.number) {
+            entry.start = stage;
+        }
+        table.start_next();
     }
 
     /// Charges the client of the connection for a message until the server has read it.
@@ -203,6 +266,7 @@ impl Capacity {
             client: client.cloned(),
             connection: Weak::new(),
             is_closing: false,
+            start: StartStage::Over,
         };
         table.open.insert(number, entry);
         Permit {
@@ -265,6 +329,36 @@ impl Table {
             entry.is_closing = true;
         }
         Ok(Some((full, number, connection)))
+    }
+
+    /// Gives turns to processes that wait, as long as the limit allows it.
+    fn start_next(&mut self) {
+        loop {
+            let mut starting: HashMap<Option<&Owner>, usize> = HashMap::new();
+            for entry in self.open.values() {
+                if matches!(entry.start, StartStage::Starting) {
+                    *starting.entry(entry.client.as_ref()).or_default() += 1;
+                }
+            }
+            if starting.values().sum::<usize>() >= self.max_starts {
+                return;
+            }
+            let waiting = self.open.iter().filter_map(|(number, entry)| {
+                let StartStage::Waiting(notify) = &entry.start else {
+                    return None;
+                };
+                let own = starting.get(&entry.client.as_ref());
+                Some((own.copied().unwrap_or(0), *number, Arc::clone(notify)))
+            });
+            let Some((_, number, notify)) = waiting.min_by_key(|(own, number, _)| (*own, *number))
+            else {
+                return;
+            };
+            if let Some(entry) = self.open.get_mut(&number) {
+                entry.start = StartStage::Starting;
+            }
+            notify.notify_one();
+        }
     }
 
     fn count(&self, client: Option<&Owner>) -> usize {
