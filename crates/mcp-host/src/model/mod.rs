@@ -4,11 +4,10 @@ mod block;
 mod call;
 mod context;
 mod deferred;
-mod gemini;
 mod items;
-mod narrow;
 mod rank;
 mod result;
+mod schema;
 mod search;
 mod tools;
 

@@ -7,8 +7,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::ModelApi;
-use super::gemini;
-use super::narrow::{ListWork, flat_object};
+use super::schema::{ListWork, flat_object, gemini};
 use super::search::ToolSearch;
 use crate::host::HostTool;
 
@@ -41,6 +40,7 @@ impl ModelApi {
     /// An API rejects the whole request if it does not accept one of the schemas. The schemas are therefore changed:
     /// - OpenAI and Anthropic need an object without `anyOf`, `oneOf` and `allOf` at the root. The properties of the branches are
     ///   therefore merged into this object. Of these properties, only the properties of `allOf` can be required.
+    /// - Keywords with invalid values are left out, for example `"type": "any"` and the `"required": true` of a property.
     /// - Tuples of earlier dialects become `prefixItems`. References without a target are left out. For OpenAI, every array gets
     ///   `items`.
     /// - Gemini accepts a part of OpenAPI 3.0. References are replaced by their targets, and unknown keywords are left out.
@@ -246,6 +246,63 @@ mod tests {
         }
         assert_eq!(properties["when"]["description"], "a date");
         assert!(list.dropped.is_empty(), "{:?}", list.dropped);
+    }
+
+    /// An API rejects the tools of all servers if one keyword has an invalid value.
+    #[test]
+    fn keywords_with_invalid_values_are_removed() {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "any": { "type": "any", "description": "any value" },
+                "old": { "type": "string", "required": true, "default": "any" },
+                "above": { "type": "number", "minimum": 1, "exclusiveMinimum": true },
+                "list": { "type": ["string", "string", "null"], "minLength": -1, "enum": [] },
+                "inner": { "type": "array", "items": { "type": "float", "title": 1 }, "maxItems": 3 },
+                "choice": { "anyOf": [{ "type": "string" }, { "type": "text" }], "oneOf": [] },
+                "none": null
+            },
+            "required": ["any", "any"],
+            "$defs": { "a b": { "type": "string" } }
+        });
+        for api in ALL {
+            let list = api.tools(&[tool("s", 0, &schema)]);
+            let dropped: Vec<&str> = list
+                .dropped
+                .iter()
+                .map(|dropped| &*dropped.pointer)
+                .collect();
+            let expected = [
+                "/properties/any/type",
+                "/properties/old/required",
+                "/properties/above/exclusiveMinimum",
+                "/properties/list/minLength",
+                "/properties/list/enum",
+                "/properties/inner/items/type",
+                "/properties/inner/items/title",
+                "/properties/choice/anyOf/type",
+                "/properties/choice/oneOf",
+                "/properties/none",
+            ];
+            assert_eq!(dropped, expected, "{api:?}");
+            let text = list.tools.to_string();
+            assert!(
+                text.contains("any value") && text.contains(r#""required":["any"]"#),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn references_with_escaped_characters_have_a_target() {
+        let schema = json!({
+            "properties": { "a": { "$ref": "#/$defs/a%20b" } },
+            "$defs": { "a b": { "type": "string" } }
+        });
+        for api in ALL {
+            let list = api.tools(&[tool("s", 0, &schema)]);
+            assert!(list.dropped.is_empty(), "{:?}", list.dropped);
+        }
     }
 
     /// An API rejects the tools of all servers if one reference has no target.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
 /// Maximum number of removed keywords that are reported for a server.
@@ -40,7 +41,7 @@ const fn const_str(bytes: &[u8]) -> &str {
 
 /// The additional work for the tools of one list so far.
 #[derive(Debug, Default)]
-pub(super) struct ListWork<'a> {
+pub(in crate::model) struct ListWork<'a> {
     total: usize,
     servers: HashMap<&'a str, ServerWork>,
 }
@@ -54,7 +55,7 @@ struct ServerWork {
 
 impl<'a> ListWork<'a> {
     /// Starts the conversion of a tool's input schema.
-    pub(super) fn start(
+    pub(in crate::model) fn start(
         &mut self,
         server: &'a str,
         schema: &Map<String, Value>,
@@ -68,11 +69,20 @@ impl<'a> ListWork<'a> {
         conversion.left = conversion.left.saturating_add(additional);
         conversion.max = conversion.left;
         conversion.max_dropped = MAX_DROPPED - of_server.dropped;
+        let mut root = Value::clone(&conversion.root);
+        if let Value::Object(members) = &mut root {
+            conversion.remove_invalid(members, "");
+        }
+        conversion.root = Arc::new(root);
         conversion
     }
 
     /// Counts the work of a conversion. Returns the pointers to the keywords that the conversion has removed.
-    pub(super) fn finish(&mut self, server: &'a str, conversion: SchemaConversion) -> Vec<String> {
+    pub(in crate::model) fn finish(
+        &mut self,
+        server: &'a str,
+        conversion: SchemaConversion,
+    ) -> Vec<String> {
         let work = conversion.additional_work();
         let of_server = self.servers.entry(server).or_default();
         of_server.work = of_server.work.saturating_add(work);
@@ -83,7 +93,7 @@ impl<'a> ListWork<'a> {
 }
 
 /// The conversion of one schema, and the keywords that it has removed so far.
-pub(super) struct SchemaConversion {
+pub(in crate::model) struct SchemaConversion {
     /// The whole schema, in which references are looked up. It is in an `Arc`, so that a function can read the schema and change
     /// the other fields at the same time.
     root: Arc<Value>,
@@ -164,7 +174,7 @@ impl SchemaConversion {
 
     /// Removes references to parts that the converted schema does not contain. The conversion can move or remove the target of a
     /// reference.
-    pub(super) fn without_broken_references(&mut self, mut schema: Value) -> Value {
+    pub(in crate::model) fn without_broken_references(&mut self, mut schema: Value) -> Value {
         self.root = Arc::new(schema.clone());
         self.remove_broken_references(&mut schema, "");
         schema
@@ -196,7 +206,12 @@ impl SchemaConversion {
 
     /// Rewrites a schema of an earlier dialect for JSON Schema 2020-12, which writes tuples as `prefixItems`. With `has_items`,
     /// adds `items` to every array that does not have it.
-    pub(super) fn rewrite(&mut self, mut schema: Value, pointer: &str, has_items: bool) -> Value {
+    pub(in crate::model) fn rewrite(
+        &mut self,
+        mut schema: Value,
+        pointer: &str,
+        has_items: bool,
+    ) -> Value {
         let Value::Object(members) = &mut schema else {
             return schema;
         };
@@ -246,7 +261,7 @@ impl SchemaConversion {
     }
 
     /// Removes properties whose names Anthropic rejects.
-    pub(super) fn with_short_names(&mut self, mut schema: Value) -> Value {
+    pub(in crate::model) fn with_short_names(&mut self, mut schema: Value) -> Value {
         let is_accepted = |name: &str| {
             let is_allowed = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
             !name.is_empty() && name.len() <= MAX_NAME && name.chars().all(is_allowed)
@@ -317,14 +332,15 @@ pub(super) fn child(pointer: &str, name: &str) -> String {
     format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
-/// Returns the target of a reference within a schema.
+/// Returns the target of a reference within a schema. Names of `$anchor` are not looked up.
 pub(super) fn target<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
-    root.pointer(reference.strip_prefix('#')?)
+    let pointer = percent_decode_str(reference.strip_prefix('#')?);
+    root.pointer(&pointer.decode_utf8().ok()?)
 }
 
 /// Returns the schema as an object with `properties`. Merges the properties of a reference and of the branches of `allOf`,
 /// `anyOf` and `oneOf` at the root into this object.
-pub(super) fn flat_object(narrowing: &mut SchemaConversion) -> Map<String, Value> {
+pub(in crate::model) fn flat_object(narrowing: &mut SchemaConversion) -> Map<String, Value> {
     let Value::Object(mut root) = Value::clone(&narrowing.root) else {
         return Map::new();
     };

@@ -38,7 +38,10 @@ const UNREPORTED: &[&str] = &[
 const FORMATS: &[&str] = &["date-time", "enum", "float", "double", "int32", "int64"];
 
 /// Converts an input schema: removes or replaces the keywords that the API does not support.
-pub(super) fn schema(conversion: &mut SchemaConversion, schema: Map<String, Value>) -> Value {
+pub(in crate::model) fn schema(
+    conversion: &mut SchemaConversion,
+    schema: Map<String, Value>,
+) -> Value {
     let references = Vec::new();
     let mut converter = Converter {
         conversion,
@@ -329,7 +332,7 @@ fn require_known(narrowed: &mut Map<String, Value>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::narrow::ListWork;
+    use crate::model::schema::ListWork;
 
     fn narrowed(input: &Value) -> (Value, Vec<String>) {
         let members = input.as_object().unwrap();
