@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::ModelApi;
-use super::schema::{ListWork, flat_object, gemini};
+use super::schema::{ListWork, flat_object, gemini, rewrite};
 use super::search::ToolSearch;
 use crate::host::HostTool;
 
@@ -51,18 +51,18 @@ impl ModelApi {
     pub fn tools(self, tools: &[HostTool]) -> ModelTools {
         let mut dropped = Vec::new();
         let mut list = Vec::new();
-        let mut work = ListWork::default();
+        let mut work = ListWork::new(tools.iter().map(|tool| &*tool.server));
         for tool in tools {
             let name = self.name(&tool.name);
             let mut conversion = work.start(&tool.server, &tool.tool.input_schema);
             let schema = flat_object(&mut conversion);
             let schema = match self {
                 Self::OpenAiChat | Self::OpenAiResponses => {
-                    let schema = conversion.rewrite(Value::Object(schema), "", true);
+                    let schema = rewrite(schema, true);
                     conversion.without_broken_references(schema)
                 }
                 Self::Anthropic => {
-                    let schema = conversion.rewrite(Value::Object(schema), "", false);
+                    let schema = rewrite(schema, false);
                     let schema = conversion.with_short_names(schema);
                     conversion.without_broken_references(schema)
                 }
@@ -187,6 +187,8 @@ mod tests {
             references(100, &Value::Object(Map::from_iter(unknown))),
             json!({ "allOf": same(400), "$defs": { "a": { "required": strings(3_000) } } }),
             json!({ "anyOf": same(2_000), "$defs": { "a": { "properties": { "a": { "enum": strings(5_000) } } } } }),
+            json!({ "properties": { "a": {} }, "required": strings(60_000) }),
+            json!({ "allOf": [{ "required": strings(60_000) }] }),
             json!({ "properties": { &*long: { "properties": Map::from_iter((0..2_000).map(|n| (n.to_string(), json!({})))) } } }),
         ]
     }
@@ -204,7 +206,7 @@ mod tests {
                 let list = api.tools(&tools);
                 let size = list.tools.to_string().len();
                 assert!(
-                    size < 16 * text + (1 << 20),
+                    size < 4 * text + (1 << 20),
                     "{api:?}: {text} bytes become {size}"
                 );
                 let pointers: usize = list
@@ -291,6 +293,76 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn broken_references_of_properties_with_names_of_keywords_are_removed() {
+        let gone = json!({ "$ref": "#/$defs/gone" });
+        let schema = json!({
+            "properties": { "default": gone, "enum": gone, "const": gone, "examples": { "properties": { "x": gone } } },
+            "$defs": { "default": { "$dynamicRef": "#/nothing" } }
+        });
+        for api in [ModelApi::Anthropic, ModelApi::OpenAiChat] {
+            let list = api.tools(&[tool("s", 0, &schema)]);
+            assert_eq!(list.dropped.len(), 5, "{:?}", list.dropped);
+            let text = list.tools.to_string();
+            assert!(
+                !text.contains("gone") && !text.contains("nothing"),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn gemini_gets_the_properties_of_references_in_every_order_of_keywords() {
+        let base = json!({ "properties": { "must": { "type": "string" } }, "required": ["must"] });
+        let own = json!({ "x": {} });
+        for inner in [
+            json!({ "allOf": [{ "$ref": "#/$defs/base" }], "properties": own }),
+            json!({ "properties": own, "allOf": [{ "$ref": "#/$defs/base" }] }),
+            json!({ "$ref": "#/$defs/base", "properties": own }),
+            json!({ "properties": own, "anyOf": [{ "$ref": "#/$defs/base" }, { "type": "null" }] }),
+        ] {
+            let schema = json!({ "properties": { "inner": inner }, "$defs": { "base": base } });
+            let list = ModelApi::Gemini.tools(&[tool("s", 0, &schema)]);
+            assert!(list.dropped.is_empty(), "{inner}: {:?}", list.dropped);
+            let parameters = &list.tools[0]["functionDeclarations"][0]["parameters"];
+            let inner = &parameters["properties"]["inner"];
+            assert_eq!(inner["required"], json!(["must"]), "{inner}");
+            assert!(
+                inner["properties"]["x"].is_object() && inner["properties"]["must"].is_object()
+            );
+        }
+    }
+
+    #[test]
+    fn servers_do_not_use_the_limit_of_others() {
+        let mut tools = Vec::new();
+        let tree = &growing()[0];
+        for number in 0..200 {
+            tools.push(tool(&format!("bad{}", number / 10), number, tree));
+        }
+        let zone = json!({ "enum": strings(300) });
+        let usual = json!({ "properties": { "a": { "$ref": "#/$defs/zone" }, "b": { "$ref": "#/$defs/zone" } }, "$defs": { "zone": zone } });
+        tools.push(tool("good", 0, &usual));
+        let list = ModelApi::Gemini.tools(&tools);
+        assert!(
+            list.dropped
+                .iter()
+                .all(|dropped| !dropped.tool.starts_with("good"))
+        );
+        let properties = &list.tools[0]["functionDeclarations"][200]["parameters"]["properties"];
+        assert_eq!(properties["b"]["enum"].as_array().unwrap().len(), 300);
+    }
+
+    #[test]
+    fn many_tools_that_copy_a_definition_do_not_make_a_list_long() {
+        let names = (0..20).map(|number| (format!("p{number}"), json!({ "$ref": "#/$defs/a" })));
+        let schema = json!({ "properties": Map::from_iter(names), "$defs": { "a": { "enum": strings(100) } } });
+        let tools: Vec<HostTool> = (0..500).map(|number| tool("s", number, &schema)).collect();
+        let input = 500 * schema.to_string().len();
+        let size = ModelApi::Gemini.tools(&tools).tools.to_string().len();
+        assert!(size < 4 * input, "{input} bytes become {size}");
     }
 
     #[test]

@@ -84,6 +84,12 @@ impl Converter<'_> {
             self.add(&mut narrowed, (keyword, value), &pointer, depth);
         }
         complete(&mut narrowed);
+        // The API accepts only texts as alternatives.
+        if narrowed.get("type").is_some_and(|name| name != "STRING")
+            && narrowed.shift_remove("enum").is_some()
+        {
+            self.conversion.drop_keyword(&pointer, "enum");
+        }
         self.conversion
             .retain_properties(&mut narrowed, &pointer, is_accepted);
         require_known(&mut narrowed);
@@ -133,15 +139,19 @@ impl Converter<'_> {
             return;
         }
         match (keyword, value) {
-            ("type", value) => set_type(narrowed, value),
+            ("type", value) => self.set_type(narrowed, value, pointer),
             ("properties", Value::Object(properties)) => {
                 let at = child(pointer, keyword);
                 let properties = properties.iter().filter_map(|(name, schema)| {
                     let schema = self.convert(schema, (&at, name, depth + 1))?;
                     Some((name.clone(), schema))
                 });
-                let properties: Map<_, _> = properties.collect();
-                narrowed.insert(keyword.to_owned(), properties.into());
+                let properties: Vec<_> = properties.collect();
+                // A reference or `allOf` may have added properties.
+                match narrowed.entry(keyword).or_insert_with(|| json!({})) {
+                    Value::Object(known) => known.extend(properties),
+                    _ => self.conversion.drop_keyword(pointer, keyword),
+                }
             }
             ("items", Value::Object(_)) => {
                 if let Some(items) = self.convert(value, (pointer, keyword, depth + 1)) {
@@ -160,12 +170,9 @@ impl Converter<'_> {
                 }
             }
             ("required", Value::Array(names)) => {
-                let mut known = match narrowed.shift_remove(keyword) {
-                    Some(Value::Array(known)) => known,
-                    _ => Vec::new(),
-                };
-                self.conversion.require(&mut known, names);
-                narrowed.insert(keyword.to_owned(), known.into());
+                if let Value::Array(known) = narrowed.entry(keyword).or_insert_with(|| json!([])) {
+                    self.conversion.require(known, names);
+                }
             }
             ("const", Value::String(text)) => {
                 narrowed.insert("enum".to_owned(), json!([text]));
@@ -201,7 +208,52 @@ impl Converter<'_> {
         if keyword == "oneOf" && others.len() > 1 {
             self.conversion.drop_keyword(pointer, keyword);
         }
-        add_alternatives(narrowed, others);
+        self.add_alternatives(narrowed, others, (pointer, keyword));
+    }
+
+    /// Adds the type: one name in upper case. The type `null` becomes the keyword `nullable`.
+    fn set_type(&mut self, narrowed: &mut Map<String, Value>, value: &Value, pointer: &str) {
+        let names: Vec<&str> = match value {
+            Value::String(name) => vec![name],
+            Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
+            _ => Vec::new(),
+        };
+        let types: Vec<&&str> = names.iter().filter(|name| **name != "null").collect();
+        if types.len() < names.len() {
+            narrowed.insert("nullable".to_owned(), true.into());
+        }
+        match &types[..] {
+            [] => {}
+            [name] => {
+                narrowed.insert("type".to_owned(), name.to_uppercase().into());
+            }
+            types => {
+                let types = types.iter();
+                let branches = types.map(|name| json!({ "type": name.to_uppercase() }));
+                self.add_alternatives(narrowed, branches.collect(), (pointer, "type"));
+            }
+        }
+    }
+
+    /// Adds the alternatives of the keyword at a pointer as `anyOf`. If there is only one alternative, adds its members instead.
+    fn add_alternatives(
+        &mut self,
+        narrowed: &mut Map<String, Value>,
+        mut branches: Vec<Value>,
+        (pointer, keyword): (&str, &str),
+    ) {
+        if branches.len() == 1
+            && let Some(Value::Object(branch)) = branches.pop()
+        {
+            add_all(narrowed, branch, self.conversion, pointer);
+        } else if !branches.is_empty() {
+            if narrowed.contains_key("anyOf") {
+                // A schema can have only one set of alternatives.
+                self.conversion.drop_keyword(pointer, keyword);
+                return;
+            }
+            narrowed.insert("anyOf".to_owned(), branches.into());
+        }
     }
 }
 
@@ -214,7 +266,10 @@ fn is_null(schema: &Value) -> bool {
 /// Returns whether the API accepts the keyword with this value.
 fn is_passed_on(keyword: &str, value: &Value) -> bool {
     match (keyword, value) {
-        ("enum", Value::Array(values)) => values.iter().all(Value::is_string),
+        ("enum", Value::Array(values)) => {
+            let mut values = values.iter();
+            values.all(|value| value.as_str().is_some_and(|text| !text.is_empty()))
+        }
         ("format", Value::String(format)) => FORMATS.contains(&format.as_str()),
         _ => KNOWN.contains(&keyword),
     }
@@ -227,45 +282,6 @@ fn is_accepted(name: &str) -> bool {
         && name.chars().all(is_allowed)
         && !name.starts_with(|c: char| c.is_ascii_digit())
         && !name.is_empty()
-}
-
-/// Adds the type: one name in upper case. The type `null` becomes the keyword `nullable`.
-fn set_type(narrowed: &mut Map<String, Value>, value: &Value) {
-    let names: Vec<&str> = match value {
-        Value::String(name) => vec![name],
-        Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
-    };
-    let types: Vec<&&str> = names.iter().filter(|name| **name != "null").collect();
-    if types.len() < names.len() {
-        narrowed.insert("nullable".to_owned(), true.into());
-    }
-    match &types[..] {
-        [] => {}
-        [name] => {
-            narrowed.insert("type".to_owned(), name.to_uppercase().into());
-        }
-        types => {
-            let branches = types
-                .iter()
-                .map(|name| json!({ "type": name.to_uppercase() }));
-            let branches = branches.collect();
-            add_alternatives(narrowed, branches);
-        }
-    }
-}
-
-/// Adds the alternatives as `anyOf`. If there is only one alternative, adds its members instead.
-fn add_alternatives(narrowed: &mut Map<String, Value>, mut branches: Vec<Value>) {
-    if branches.len() == 1
-        && let Some(Value::Object(branch)) = branches.pop()
-    {
-        for (keyword, value) in branch {
-            narrowed.entry(keyword).or_insert(value);
-        }
-    } else if !branches.is_empty() {
-        narrowed.insert("anyOf".to_owned(), branches.into());
-    }
 }
 
 /// Adds the members of another schema that applies to the same value. Merges `properties` and `required`. If any other member has
@@ -336,7 +352,7 @@ mod tests {
 
     fn narrowed(input: &Value) -> (Value, Vec<String>) {
         let members = input.as_object().unwrap();
-        let mut work = ListWork::default();
+        let mut work = ListWork::new(["s"].into_iter());
         let mut conversion = work.start("s", members);
         let output = schema(&mut conversion, members.clone());
         (output, work.finish("s", conversion))

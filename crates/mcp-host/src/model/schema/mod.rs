@@ -5,4 +5,4 @@ mod valid;
 
 pub(super) mod gemini;
 
-pub(super) use self::narrow::{ListWork, flat_object};
+pub(super) use self::narrow::{ListWork, flat_object, rewrite};

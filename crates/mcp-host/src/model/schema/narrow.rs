@@ -1,10 +1,12 @@
 //! Removes the parts of input schemas that a model API rejects, and limits the work for this.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
+
+use super::valid::{Content, content, walk};
 
 /// Maximum number of removed keywords that are reported for a server.
 const MAX_DROPPED: usize = 1_000;
@@ -20,17 +22,17 @@ const MAX_NAME: usize = 64;
 
 /// Maximum additional work for one tool, in units of [`weight`]. Work that is proportional to the size of the schema is always
 /// allowed; further work is additional. References and branches cause additional work: they can copy a part of the schema often.
-const MAX_TOOL_WORK: usize = 10_000;
+const MAX_TOOL_WORK: usize = 100_000;
 /// Maximum additional work for all tools of a server.
-const MAX_SERVER_WORK: usize = 50_000;
-/// Maximum additional work for one list of tools.
-const MAX_LIST_WORK: usize = 400_000;
-/// Maximum additional work for one tool, if its server or its list has already reached the limit.
-const MIN_TOOL_WORK: usize = 200;
+const MAX_SERVER_WORK: usize = 400_000;
+/// Maximum additional work for one list of tools. Each server has an equal share.
+const MAX_LIST_WORK: usize = 3_200_000;
+/// Maximum additional work for one tool, if its server has already reached the limit.
+const MIN_TOOL_WORK: usize = 1_000;
 /// The work for one schema, without the work for its keywords.
-const SCHEMA_WORK: usize = 8;
-/// Number of bytes of a text that count as one unit of weight.
-const BYTES_PER_UNIT: usize = 16;
+const SCHEMA_WORK: usize = 16;
+/// The work for one value or name, in addition to the bytes of its text.
+const VALUE_WORK: usize = 4;
 
 const fn const_str(bytes: &[u8]) -> &str {
     match std::str::from_utf8(bytes) {
@@ -40,9 +42,9 @@ const fn const_str(bytes: &[u8]) -> &str {
 }
 
 /// The additional work for the tools of one list so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in crate::model) struct ListWork<'a> {
-    total: usize,
+    max_of_server: usize,
     servers: HashMap<&'a str, ServerWork>,
 }
 
@@ -54,6 +56,18 @@ struct ServerWork {
 }
 
 impl<'a> ListWork<'a> {
+    /// Starts the conversion of a list. `servers` are the servers of its tools; a server can be repeated.
+    pub(in crate::model) fn new(servers: impl Iterator<Item = &'a str>) -> Self {
+        let servers: HashMap<_, _> = servers
+            .map(|server| (server, ServerWork::default()))
+            .collect();
+        let share = MAX_LIST_WORK / servers.len().max(1);
+        Self {
+            max_of_server: share.min(MAX_SERVER_WORK),
+            servers,
+        }
+    }
+
     /// Starts the conversion of a tool's input schema.
     pub(in crate::model) fn start(
         &mut self,
@@ -61,19 +75,11 @@ impl<'a> ListWork<'a> {
         schema: &Map<String, Value>,
     ) -> SchemaConversion {
         let of_server = self.servers.entry(server).or_default();
-        let left = MAX_SERVER_WORK
-            .saturating_sub(of_server.work)
-            .min(MAX_LIST_WORK.saturating_sub(self.total));
-        let mut conversion = SchemaConversion::new(schema);
+        let left = self.max_of_server.saturating_sub(of_server.work);
+        let mut conversion = SchemaConversion::new(schema, MAX_DROPPED - of_server.dropped);
         let additional = left.clamp(MIN_TOOL_WORK, MAX_TOOL_WORK);
         conversion.left = conversion.left.saturating_add(additional);
         conversion.max = conversion.left;
-        conversion.max_dropped = MAX_DROPPED - of_server.dropped;
-        let mut root = Value::clone(&conversion.root);
-        if let Value::Object(members) = &mut root {
-            conversion.remove_invalid(members, "");
-        }
-        conversion.root = Arc::new(root);
         conversion
     }
 
@@ -87,7 +93,6 @@ impl<'a> ListWork<'a> {
         let of_server = self.servers.entry(server).or_default();
         of_server.work = of_server.work.saturating_add(work);
         of_server.dropped += conversion.dropped.len();
-        self.total = self.total.saturating_add(work);
         conversion.dropped
     }
 }
@@ -107,18 +112,22 @@ pub(in crate::model) struct SchemaConversion {
 }
 
 impl SchemaConversion {
-    fn new(schema: &Map<String, Value>) -> Self {
-        let root = Value::Object(schema.clone());
-        // A schema without references needs less than this.
-        let own = weight(&root, usize::MAX).saturating_mul(SCHEMA_WORK);
-        Self {
-            root: Arc::new(root),
+    fn new(schema: &Map<String, Value>, max_dropped: usize) -> Self {
+        let mut conversion = Self {
+            root: Arc::new(Value::Null),
             dropped: Vec::new(),
-            max_dropped: MAX_DROPPED,
-            left: own,
-            own,
-            max: own,
-        }
+            max_dropped,
+            left: 0,
+            own: 0,
+            max: 0,
+        };
+        let mut members = schema.clone();
+        conversion.remove_invalid(&mut members, "");
+        // Each part is converted once, and can be merged into another schema before. A schema without references needs less.
+        let own = schema_weight(&members).saturating_mul(2);
+        (conversion.left, conversion.own, conversion.max) = (own, own, own);
+        conversion.root = Arc::new(Value::Object(members));
+        conversion
     }
 
     /// Reports that the keyword at a pointer was removed. Reports nothing if the pointer is too long, or if the number of reports
@@ -140,7 +149,7 @@ impl SchemaConversion {
 
     /// Counts the work for a schema with this name.
     pub(super) fn spend_schema(&mut self, name: &str) -> bool {
-        self.spend(SCHEMA_WORK + name.len() / BYTES_PER_UNIT)
+        self.spend(SCHEMA_WORK + name.len())
     }
 
     /// Counts the work for a value without schemas, which is copied or compared.
@@ -151,14 +160,14 @@ impl SchemaConversion {
     /// Adds names to the required names of an object. Returns `false`, and adds nothing, if the work for the names exceeds the
     /// limit.
     pub(super) fn require(&mut self, required: &mut Vec<Value>, more: &[Value]) -> bool {
-        let is_allowed = self.spend(more.len() * (1 + required.len() / 16))
-            && more.iter().all(|name| self.spend_value(name));
+        let is_allowed =
+            self.spend(required.len()) && more.iter().all(|name| self.spend_value(name));
         if is_allowed {
-            for name in more {
-                if !required.contains(name) {
-                    required.push(name.clone());
-                }
-            }
+            let known: HashSet<&str> = required.iter().filter_map(Value::as_str).collect();
+            let mut names: Vec<&str> = more.iter().filter_map(Value::as_str).collect();
+            names.retain(|name| !known.contains(name));
+            // `more` has no name twice: repeated names were removed at the beginning.
+            required.extend(names.into_iter().map(Value::from));
         }
         is_allowed
     }
@@ -175,87 +184,17 @@ impl SchemaConversion {
     /// Removes references to parts that the converted schema does not contain. The conversion can move or remove the target of a
     /// reference.
     pub(in crate::model) fn without_broken_references(&mut self, mut schema: Value) -> Value {
-        self.root = Arc::new(schema.clone());
-        self.remove_broken_references(&mut schema, "");
-        schema
-    }
-
-    fn remove_broken_references(&mut self, value: &mut Value, pointer: &str) {
-        match value {
-            Value::Array(values) => {
-                for value in values {
-                    self.remove_broken_references(value, pointer);
-                }
-            }
-            Value::Object(members) => {
-                let reference = members.get("$ref").and_then(Value::as_str);
-                if reference.is_some_and(|reference| target(&self.root, reference).is_none()) {
-                    members.shift_remove("$ref");
-                    self.drop_keyword(pointer, "$ref");
-                }
-                let schemas = members.iter_mut().filter(|(name, _)| {
-                    !["enum", "const", "default", "examples"].contains(&name.as_str())
-                });
-                for (name, value) in schemas {
-                    self.remove_broken_references(value, &child(pointer, name));
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Rewrites a schema of an earlier dialect for JSON Schema 2020-12, which writes tuples as `prefixItems`. With `has_items`,
-    /// adds `items` to every array that does not have it.
-    pub(in crate::model) fn rewrite(
-        &mut self,
-        mut schema: Value,
-        pointer: &str,
-        has_items: bool,
-    ) -> Value {
-        let Value::Object(members) = &mut schema else {
-            return schema;
-        };
-        members.shift_remove("$schema");
-        if let Some(Value::Array(_)) = members.get("items") {
-            if let Some(tuple) = members.shift_remove("items") {
-                members.insert("prefixItems".to_owned(), tuple);
-            }
-            if let Some(rest) = members.shift_remove("additionalItems") {
-                members.insert("items".to_owned(), rest);
-            }
-        }
-        let is_array = match members.get("type") {
-            Some(Value::Array(types)) => types.iter().any(|name| name == "array"),
-            name => name.is_some_and(|name| name == "array"),
-        };
-        if has_items && is_array && !members.contains_key("items") {
-            members.insert("items".to_owned(), json!({}));
-        }
-        for (keyword, value) in members.iter_mut() {
-            let at = child(pointer, keyword);
-            match (keyword.as_str(), value) {
-                (
-                    "properties" | "patternProperties" | "$defs" | "definitions"
-                    | "dependentSchemas",
-                    Value::Object(schemas),
-                ) => {
-                    for (name, schema) in schemas.iter_mut() {
-                        *schema = self.rewrite(schema.take(), &child(&at, name), has_items);
+        let root = schema.clone();
+        if let Value::Object(members) = &mut schema {
+            walk(members, "", &mut |members, pointer| {
+                for keyword in ["$ref", "$dynamicRef"] {
+                    let reference = members.get(keyword).and_then(Value::as_str);
+                    if reference.is_some_and(|reference| target(&root, reference).is_none()) {
+                        members.shift_remove(keyword);
+                        self.drop_keyword(pointer, keyword);
                     }
                 }
-                ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(schemas)) => {
-                    for schema in schemas.iter_mut() {
-                        *schema = self.rewrite(schema.take(), &at, has_items);
-                    }
-                }
-                (
-                    "items" | "additionalProperties" | "not" | "if" | "then" | "else" | "contains",
-                    schema,
-                ) => {
-                    *schema = self.rewrite(schema.take(), &at, has_items);
-                }
-                _ => {}
-            }
+            });
         }
         schema
     }
@@ -295,13 +234,48 @@ impl SchemaConversion {
     }
 }
 
-/// Returns the weight of a value, which measures the work to copy or compare it. The weight is the number of all values and names
-/// in the value, where a long text counts more than once. Stops counting above `max`.
+/// Rewrites a schema of an earlier dialect for JSON Schema 2020-12, which writes tuples as `prefixItems`, and `dependencies` as
+/// two keywords. With `has_items`, adds `items` to every array that does not have it.
+pub(in crate::model) fn rewrite(mut schema: Map<String, Value>, has_items: bool) -> Value {
+    walk(&mut schema, "", &mut |members, _| {
+        members.shift_remove("$schema");
+        if let Some(Value::Array(_)) = members.get("items") {
+            if let Some(tuple) = members.shift_remove("items") {
+                members.insert("prefixItems".to_owned(), tuple);
+            }
+            if let Some(rest) = members.shift_remove("additionalItems") {
+                members.insert("items".to_owned(), rest);
+            }
+        }
+        if let Some(Value::Object(dependencies)) = members.shift_remove("dependencies") {
+            let (names, schemas): (Map<_, _>, Map<_, _>) = dependencies
+                .into_iter()
+                .partition(|(_, value)| value.is_array());
+            for (keyword, dependencies) in
+                [("dependentRequired", names), ("dependentSchemas", schemas)]
+            {
+                if !dependencies.is_empty() && !members.contains_key(keyword) {
+                    members.insert(keyword.to_owned(), dependencies.into());
+                }
+            }
+        }
+        let is_array = match members.get("type") {
+            Some(Value::Array(types)) => types.iter().any(|name| name == "array"),
+            name => name.is_some_and(|name| name == "array"),
+        };
+        if has_items && is_array && !members.contains_key("items") {
+            members.insert("items".to_owned(), json!({}));
+        }
+    });
+    schema.into()
+}
+
+/// Returns the weight of a value, which measures the work to copy or compare it, and approximately its length as JSON. Stops
+/// counting above `max`.
 fn weight(value: &Value, max: usize) -> usize {
-    let text = |text: &str| 1 + text.len() / BYTES_PER_UNIT;
-    let mut total: usize = 1;
+    let mut total = VALUE_WORK;
     match value {
-        Value::String(value) => total = text(value),
+        Value::String(value) => total += value.len(),
         Value::Array(values) => {
             for value in values {
                 if total > max {
@@ -315,13 +289,39 @@ fn weight(value: &Value, max: usize) -> usize {
                 if total > max {
                     break;
                 }
-                total = total.saturating_add(text(name));
+                total = total.saturating_add(VALUE_WORK + name.len());
                 total = total.saturating_add(weight(value, max.saturating_sub(total)));
             }
         }
         _ => {}
     }
     total
+}
+
+/// Returns the weight of a schema, with the work for each schema in it.
+fn schema_weight(members: &Map<String, Value>) -> usize {
+    let of_schema = |schema: &Value| match schema {
+        Value::Object(members) => schema_weight(members),
+        _ => SCHEMA_WORK,
+    };
+    let weights = members.iter().map(|(keyword, value)| {
+        let value = match (content(keyword, value), value) {
+            (Some(Content::Schemas), Value::Array(schemas)) => schemas
+                .iter()
+                .map(|schema| VALUE_WORK + of_schema(schema))
+                .sum(),
+            (Some(Content::Schemas), schema) => of_schema(schema),
+            (Some(Content::Named), Value::Object(schemas)) => {
+                let schemas = schemas.iter();
+                let weights =
+                    schemas.map(|(name, schema)| VALUE_WORK + name.len() + of_schema(schema));
+                weights.sum()
+            }
+            _ => weight(value, usize::MAX),
+        };
+        2 * VALUE_WORK + keyword.len() + value
+    });
+    SCHEMA_WORK + VALUE_WORK + weights.sum::<usize>()
 }
 
 /// Returns the pointer to the member `name` of the object at `pointer`.
@@ -440,7 +440,8 @@ mod tests {
     use super::*;
 
     fn flat(schema: &Value) -> (Value, Vec<String>) {
-        let mut narrowing = SchemaConversion::new(schema.as_object().unwrap());
+        let mut narrowing =
+            ListWork::new(["s"].into_iter()).start("s", schema.as_object().unwrap());
         let flat = flat_object(&mut narrowing);
         (flat.into(), narrowing.dropped)
     }
@@ -470,7 +471,8 @@ mod tests {
             },
             "definitions": { "a": { "type": "array" } }
         });
-        let mut conversion = SchemaConversion::new(schema.as_object().unwrap());
+        let members = schema.as_object().unwrap();
+        let mut conversion = ListWork::new(["s"].into_iter()).start("s", members);
         let expected = json!({
             "type": "object",
             "properties": {
@@ -479,7 +481,7 @@ mod tests {
             },
             "definitions": { "a": { "type": "array", "items": {} } }
         });
-        let rewritten = conversion.rewrite(schema, "", true);
+        let rewritten = rewrite(members.clone(), true);
         assert_eq!(conversion.without_broken_references(rewritten), expected);
         assert_eq!(conversion.dropped, ["/properties/lost/$ref"]);
     }

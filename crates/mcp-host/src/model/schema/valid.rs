@@ -12,7 +12,7 @@ const TYPES: &[&str] = &[
 ];
 
 /// What the value of a keyword contains, as far as the value must be searched for further schemas.
-enum Content {
+pub(super) enum Content {
     /// The value is no schema and contains none.
     Data,
     /// The value is a schema, or an array of schemas.
@@ -64,8 +64,37 @@ impl SchemaConversion {
     }
 }
 
+/// Calls `visit` with a schema and its pointer, then with each schema in it. `visit` can change the schema. Elements of an array
+/// have the pointer of the array.
+pub(super) fn walk(
+    members: &mut Map<String, Value>,
+    pointer: &str,
+    visit: &mut impl FnMut(&mut Map<String, Value>, &str),
+) {
+    visit(members, pointer);
+    for (keyword, value) in members {
+        let at = child(pointer, keyword);
+        match (content(keyword, value), value) {
+            (Some(Content::Schemas), Value::Object(schema)) => walk(schema, &at, visit),
+            (Some(Content::Schemas), Value::Array(schemas)) => {
+                for schema in schemas.iter_mut().filter_map(Value::as_object_mut) {
+                    walk(schema, &at, visit);
+                }
+            }
+            (Some(Content::Named), Value::Object(schemas)) => {
+                for (name, schema) in schemas {
+                    if let Value::Object(schema) = schema {
+                        walk(schema, &child(&at, name), visit);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
 /// Returns what the value of a keyword contains, or `None` if the value is invalid.
-fn content(keyword: &str, value: &Value) -> Option<Content> {
+pub(super) fn content(keyword: &str, value: &Value) -> Option<Content> {
     let (is_valid, content) = match keyword {
         "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
             (value.is_object(), Content::Named)
@@ -113,7 +142,7 @@ fn is_data(keyword: &str, value: &Value) -> bool {
         "multipleOf" => value.as_f64().is_some_and(|divisor| divisor > 0.0),
         "uniqueItems" | "deprecated" | "readOnly" | "writeOnly" | "nullable" => value.is_boolean(),
         "examples" => value.is_array(),
-        "dependentRequired" => value.is_object(),
+        "dependencies" | "dependentRequired" => value.is_object(),
         _ => true,
     }
 }
