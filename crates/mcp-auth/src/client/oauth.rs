@@ -42,8 +42,6 @@ impl OAuth {
     /// Dropping the future aborts the sign-in.
     pub async fn sign_in(&self) -> Result<(), Error> {
         self.inner.load().await?;
-        let earlier = self.inner.state().tokens.clone();
-        self.inner.remove_tokens().await?;
         {
             let mut state = self.inner.state();
             state.sign_ins = 0;
@@ -57,14 +55,7 @@ impl OAuth {
         // The scopes are requested once: the authorization server may not know one of them.
         self.inner.remove_needed_scopes().await?;
         let reason = RenewalReason::Requested { challenge, needed };
-        let renewed = self.inner.renew(None, &reason).await;
-        if let (Err(_), Some(earlier)) = (&renewed, earlier)
-            // Another program may have signed in meanwhile.
-            && self.inner.load_tokens().await?.is_none()
-        {
-            self.inner.save_tokens(earlier).await?;
-        }
-        renewed
+        self.inner.renew(None, &reason).await
     }
 
     /// Asks the authorization server to revoke the tokens ([RFC 7009](https://www.rfc-editor.org/rfc/rfc7009)), so that the MCP

@@ -172,3 +172,30 @@ async fn a_failed_sign_in_keeps_the_tokens_and_does_not_request_the_scopes_again
     auth.sign_in().await.unwrap();
     assert_eq!(scopes(), "read");
 }
+
+/// A person who ends `mcp login` while the browser is open is still signed in.
+#[tokio::test]
+async fn an_abandoned_sign_in_keeps_the_tokens() {
+    let (net, store) = (Net::new(), MemoryTokenStore::new());
+    let client = || net.client().store(store.clone());
+    client().build().unwrap().sign_in().await.unwrap();
+    let waiting = CustomUserAgent::new(BACK, |_| std::future::pending());
+    let abandoned = client().user_agent(waiting).build().unwrap();
+    let sign_in = tokio::time::timeout(std::time::Duration::from_millis(200), abandoned.sign_in());
+    sign_in.await.unwrap_err();
+    assert!(client().build().unwrap().is_signed_in().await.unwrap());
+    // The program that began it has the earlier tokens, too, and can begin again.
+    assert!(abandoned.is_signed_in().await.unwrap());
+}
+
+#[tokio::test]
+async fn a_sign_in_asks_the_user_although_the_tokens_are_valid() {
+    let (net, store) = (Net::new(), MemoryTokenStore::new());
+    let client = || net.client().store(store.clone());
+    let auth = client().build().unwrap();
+    auth.sign_in().await.unwrap();
+    let visits = net.visits().len();
+    auth.sign_in().await.unwrap();
+    client().build().unwrap().sign_in().await.unwrap();
+    assert_eq!(net.visits().len(), visits + 2);
+}

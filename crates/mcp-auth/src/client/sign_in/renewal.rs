@@ -8,7 +8,7 @@ use super::flow::SignInRequest;
 use crate::Secret;
 use crate::client::challenge::Challenge;
 use crate::client::discovery::DiscoveryLog;
-use crate::client::inner::Inner;
+use crate::client::inner::{Inner, State};
 use crate::client::progress::SignInProgress;
 use crate::client::registration::{Credentials, Registration};
 use crate::client::token::{TokenRequest, TokenSet, TokenType};
@@ -53,17 +53,19 @@ impl Inner {
     ) -> Result<(), Error> {
         let renewals = self.state().renewals;
         let mut lock = Some(self.renewal_lock.clone().lock_owned().await);
-        if self.is_replaced(used) {
-            return Ok(());
-        }
         {
             let state = self.state();
+            let is_renewed = state.renewals != renewals;
+            let is_done = match (reason, &state.failure) {
+                // Another caller has signed in meanwhile.
+                (RenewalReason::Requested { .. }, failure) => is_renewed && failure.is_none(),
+                _ => self.is_replaced(&state, used),
+            };
+            if is_done {
+                return Ok(());
+            }
             // The caller that held the lock failed for all who waited.
-            if let Some(error) = state
-                .failure
-                .as_ref()
-                .filter(|_| state.renewals != renewals)
-            {
+            if let Some(error) = state.failure.as_ref().filter(|_| is_renewed) {
                 return Err(error.clone());
             }
         }
@@ -76,8 +78,7 @@ impl Inner {
     }
 
     /// Returns whether the current tokens are valid and differ from the tokens that were used.
-    fn is_replaced(&self, used: Option<&Secret>) -> bool {
-        let state = self.state();
+    fn is_replaced(&self, state: &State, used: Option<&Secret>) -> bool {
         let tokens = state.tokens.as_ref();
         tokens.is_some_and(|tokens| {
             let is_same = used.is_some_and(|used| used.expose() == tokens.access.expose());
@@ -91,7 +92,9 @@ impl Inner {
         used: Option<&Secret>,
         reason: &RenewalReason,
     ) -> Result<(), Error> {
-        if self.adopt_stored_tokens(used).await? {
+        // The user requested a sign-in, so the tokens that exist are kept only until there are new ones.
+        let is_requested = matches!(reason, RenewalReason::Requested { .. });
+        if !is_requested && self.adopt_stored_tokens(used).await? {
             return Ok(());
         }
         let old = self.state().tokens.clone();
@@ -103,7 +106,7 @@ impl Inner {
             RenewalReason::Expired => None,
         };
         let is_step_up = matches!(reason, RenewalReason::InsufficientScope(_));
-        let tokens = old.as_ref().filter(|_| !is_step_up);
+        let tokens = old.as_ref().filter(|_| !is_step_up && !is_requested);
         if tokens.is_some_and(|tokens| self.may_refresh(tokens, reason)) {
             let work = Refresh {
                 inner: self.clone(),
