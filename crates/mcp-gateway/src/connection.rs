@@ -17,7 +17,7 @@ use mcp_protocol::{
 };
 use mcp_types::{ClientCapabilities, Implementation, LoggingLevel, method};
 use tokio::runtime::Handle;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, timeout};
 use tracing::Instrument as _;
 
@@ -101,8 +101,8 @@ impl Drop for InUse {
 
 impl UpstreamConnection {
     /// Connects as `client`, or as the gateway itself. `on_change` is called with changed lists. If the returned future is
-    /// dropped after its process has started, the connection is still opened and then closed. The limits on connections therefore
-    /// count the process until it has ended.
+    /// dropped, or if the place of the connection is needed for another client, the server is closed. The limits on connections
+    /// count its process until the process has ended.
     pub(crate) async fn open(
         upstream: &Upstream,
         transport: Box<dyn Transport>,
@@ -133,8 +133,11 @@ impl UpstreamConnection {
         if let Some(on_change) = on_change {
             builder = builder.on_change(on_change);
         }
+        let (caller, left) = oneshot::channel();
+        let stopped = stopped(&upstream.name);
         let opening = async move {
-            let client = permit.connect_in_turn(builder.connect(transport)).await?;
+            let connecting = permit.connect_in_turn(builder.connect(transport), left);
+            let client = connecting.await.ok_or(stopped)??;
             let connection = Arc::new(Self {
                 link: client.connection().link(),
                 client,
@@ -153,6 +156,7 @@ impl UpstreamConnection {
             Ok(InUse(connection))
         };
         let opened = tokio::spawn(opening.in_current_span()).await;
+        drop(caller);
         // The task fails only with the runtime.
         opened
             .unwrap_or_else(|error| Err(Error::Rejected(ErrorObject::internal(error.to_string()))))
@@ -372,6 +376,14 @@ pub(crate) async fn within<T>(
     })
 }
 
+/// The error of a client whose connection was ended before it was open.
+fn stopped(server: &str) -> Error {
+    Error::Rejected(ErrorObject::internal(format!(
+        "the server {server:?} was stopped before it answered, because another client has fewer connections to it and the limit \
+         (\"maxConnections\") is reached; try again later"
+    )))
+}
+
 /// A transport that passes server requests and notifications to the clients of the gateway.
 struct RelayTransport {
     inner: Box<dyn Transport>,
@@ -390,13 +402,11 @@ impl Transport for RelayTransport {
             routes: self.routes,
             is_open: self.is_open,
         };
-        let (starting, permit) = (self.inner.start(Arc::new(relay)), self.permit);
+        let starting = self.inner.start(Arc::new(relay));
+        let permit = self.permit;
         Box::pin(async move {
             let connection = starting.await?;
-            if connection.has_headers() {
-                // The server is not a process of this machine.
-                permit.end_turn();
-            }
+            permit.started(&connection);
             Ok(connection)
         })
     }

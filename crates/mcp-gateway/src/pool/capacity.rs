@@ -8,8 +8,8 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{Budget, BudgetPermit, Owner, lock};
-use tokio::sync::Notify;
+use mcp_protocol::{Budget, BudgetPermit, Connection, Owner, lock};
+use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::connection::UpstreamConnection;
@@ -86,8 +86,11 @@ struct Entry {
     client: Option<Owner>,
     /// The connection; empty until the connection is established.
     connection: Weak<UpstreamConnection>,
+    is_established: bool,
     /// Whether the connection is being closed to make room for another one. The limits count the connection until it has ended.
     is_closing: bool,
+    /// Notified if a connection that is not yet established must make room for another one.
+    stop: Arc<Notify>,
     start: StartStage,
 }
 
@@ -95,6 +98,8 @@ struct Entry {
 pub(crate) struct Permit {
     capacity: Arc<Capacity>,
     number: u64,
+    /// The connections that were started before the connection is established.
+    started: Mutex<Vec<Arc<dyn Connection>>>,
 }
 
 impl Drop for Permit {
@@ -113,26 +118,62 @@ impl Permit {
     }
 
     /// Waits until the process of the connection may start. Clients that have fewer starting processes are first. The turn lasts
-    /// until [`end_turn`](Self::end_turn) is called or the permit is dropped.
+    /// until [`connect_in_turn`](Self::connect_in_turn) ends it or the permit is dropped.
     pub(crate) async fn wait_for_turn(&self) {
         let notify = Arc::new(Notify::new());
         self.set_stage(StartStage::Waiting(Arc::clone(&notify)));
         notify.notified().await;
     }
 
-    /// Waits for `connecting`. The turn ends with it, but not later than [`MAX_TURN`] from now.
-    pub(crate) async fn connect_in_turn<T>(&self, connecting: impl Future<Output = T>) -> T {
-        let mut connecting = pin!(connecting);
-        let connected = timeout(MAX_TURN, &mut connecting).await;
-        self.end_turn();
-        match connected {
-            Ok(connected) => connected,
-            Err(_) => connecting.await,
+    /// Waits for `connecting`. The turn ends with it, but not later than [`MAX_TURN`] from now. Stops the server and returns `None`
+    /// if the sender of `caller` is dropped, or if the connection must make room for another one.
+    pub(crate) async fn connect_in_turn<T>(
+        &self,
+        connecting: impl Future<Output = T>,
+        caller: oneshot::Receiver<()>,
+    ) -> Option<T> {
+        let stop = {
+            let table = lock(&self.capacity.table);
+            let entry = table.open.get(&self.number);
+            entry.map(|entry| Arc::clone(&entry.stop))?
+        };
+        let connected = {
+            let mut connecting = pin!(connecting);
+            let in_turn = async {
+                let connected = timeout(MAX_TURN, &mut connecting).await;
+                self.end_turn();
+                match connected {
+                    Ok(connected) => connected,
+                    Err(_) => connecting.await,
+                }
+            };
+            tokio::select! {
+                connected = in_turn => Some(connected),
+                _ = caller => None,
+                () = stop.notified() => None,
+            }
+        };
+        let started = std::mem::take(&mut *lock(&self.started));
+        if connected.is_none() {
+            for connection in started {
+                if let Err(error) = connection.close().await {
+                    tracing::debug!(%error, "a connection did not close");
+                }
+            }
+        }
+        connected
+    }
+
+    /// Records a connection that is not yet established. If the server is not a process of this machine, ends the turn.
+    pub(crate) fn started(&self, connection: &Arc<dyn Connection>) {
+        lock(&self.started).push(Arc::clone(connection));
+        if connection.has_headers() {
+            self.end_turn();
         }
     }
 
     /// Lets the next process start. Has no effect if the turn is already over.
-    pub(crate) fn end_turn(&self) {
+    fn end_turn(&self) {
         self.set_stage(StartStage::Over);
     }
 
@@ -158,6 +199,7 @@ impl Permit {
     pub(crate) fn set_connection(&self, connection: &Arc<UpstreamConnection>) {
         if let Some(entry) = lock(&self.capacity.table).open.get_mut(&self.number) {
             entry.connection = Arc::downgrade(connection);
+            entry.is_established = true;
         }
     }
 }
@@ -243,6 +285,7 @@ impl Capacity {
         let victim = Permit {
             capacity: Arc::clone(self),
             number: victim,
+            started: Mutex::default(),
         };
         let server = &*upstream.name;
         tracing::info!(server, "closed a connection to open another one");
@@ -265,13 +308,16 @@ impl Capacity {
         let entry = Entry {
             client: client.cloned(),
             connection: Weak::new(),
+            is_established: false,
             is_closing: false,
+            stop: Arc::default(),
             start: StartStage::Over,
         };
         table.open.insert(number, entry);
         Permit {
             capacity: Arc::clone(self),
             number,
+            started: Mutex::default(),
         }
     }
 
@@ -304,6 +350,8 @@ impl Table {
         let own = self.count(client);
         let max_own = upstream.max_connections_per_client;
         let closing = self.open.values().filter(|entry| entry.is_closing);
+        // A start that is being ended will make room. Others are not ended as well.
+        let may_end_calls = may_end_calls && closing.clone().all(|entry| entry.is_established);
         let (full, found) = if client.is_some_and(Owner::is_known) && own >= max_own {
             let closing = closing.filter(|entry| entry.client.as_ref() == client);
             match closing.count() < MAX_CLOSING_PER_CLIENT {
@@ -394,8 +442,9 @@ impl Table {
     }
 
     /// Returns the oldest connection of the client with the most connections. Returns `None` if this client does not have at
-    /// least two connections more than `own`.
-    fn of_largest(&self, own: usize) -> Option<(u64, Arc<UpstreamConnection>)> {
+    /// least two connections more than `own`. If the oldest connection is not yet established, ends it and returns `None`: its
+    /// place is free when its process has ended.
+    fn of_largest(&mut self, own: usize) -> Option<(u64, Arc<UpstreamConnection>)> {
         let mut counts: HashMap<&Owner, usize> = HashMap::new();
         for client in self.open.values().filter_map(|entry| entry.client.as_ref()) {
             *counts.entry(client).or_default() += 1;
@@ -404,13 +453,21 @@ impl Table {
         if count < own + 2 {
             return None;
         }
+        let largest = largest.clone();
         let mut of_largest = self
             .open
-            .iter()
-            .filter(|(_, entry)| !entry.is_closing && entry.client.as_ref() == Some(largest));
-        let found =
-            of_largest.find_map(|(number, entry)| Some((*number, entry.connection.upgrade()?)));
-        found.inspect(|(_, connection)| connection.set_closed_for_others())
+            .iter_mut()
+            .filter(|(_, entry)| !entry.is_closing && entry.client.as_ref() == Some(&largest))
+            .filter(|(_, entry)| !entry.is_established || entry.connection.strong_count() > 0);
+        let (number, entry) = of_largest.next()?;
+        if !entry.is_established {
+            entry.is_closing = true;
+            entry.stop.notify_one();
+            return None;
+        }
+        let connection = entry.connection.upgrade()?;
+        connection.set_closed_for_others();
+        Some((*number, connection))
     }
 }
 
