@@ -193,6 +193,28 @@ async fn t16_idle_connections_do_not_use_all_files() {
     served.await.expect("a response to another address");
 }
 
+/// The connections of one address receive bodies slowly or have streams, so none of them is idle.
+#[tokio::test]
+async fn t16_slow_bodies_do_not_use_all_files() {
+    let server = super::memory::Process::with_files(100);
+    let mut other = server.connect_from(2).await;
+    let mut slow = Vec::new();
+    for _ in 0..300 {
+        let mut conn = server.connect_from(1).await;
+        let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+                    Accept: application/json, text/event-stream\r\nContent-Length: 60000\r\n\r\n{";
+        let _ = conn.try_send(head).await;
+        slow.push(conn);
+    }
+    let served = tokio::time::timeout(Duration::from_secs(15), server.serves(2));
+    served.await.expect("a response to another address");
+    // The idle connection of the other address is open.
+    other
+        .send("GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .await;
+    assert_eq!(other.answer().await.status, 404);
+}
+
 // One address takes half of the requests in flight and its share, and others are served.
 #[tokio::test]
 async fn t18_one_address_does_not_take_all_requests() {

@@ -192,14 +192,14 @@ async fn serve_route(
     Ok(())
 }
 
-/// Waits after a failure to accept a connection. If file descriptors are exhausted, closes idle connections.
+/// Waits after a failure to accept a connection. If file descriptors are exhausted, closes connections.
 async fn recover(error: &io::Error, wheel: &mut TimerWheel) {
     let is_of_client = matches!(
         error.kind(),
         io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset
     );
     if !is_of_client {
-        wheel.close_idle();
+        wheel.free_files();
         wheel.run_until(sleep(ACCEPT_DELAY)).await;
     }
 }

@@ -1,5 +1,6 @@
 //! Ends the responses that have been unread for the longest time, if unread responses use nearly all of the memory for responses.
-//! Closes idle connections, if nearly all connections or files are in use. Other clients can then still be served.
+//! Closes idle connections, if nearly all connections are in use, and connections of one address, if no file is left. Other
+//! clients can then still be served.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -29,7 +30,46 @@ enum Blocked {
 /// Divisor of the number of connections. The quotient is the maximum number of idle connections that are closed at once.
 const IDLE_DIVISOR: usize = 8;
 
+/// Number of connections that an address can keep when no file is left.
+const MAX_KEPT: usize = 8;
+/// Divisor of the number of connections of the address that has the most. The quotient is how many of them are closed at once.
+const LARGEST_DIVISOR: usize = 4;
+
 impl WheelState {
+    /// Closes connections because the process has no file left. If an address has more than [`MAX_KEPT`] connections, closes some of
+    /// the address that has the most: first the idle ones, then the oldest. Otherwise, closes idle connections.
+    pub(super) fn free_files(&self) {
+        let timers = lock(&self.timers);
+        let mut by_address =
+            HashMap::<Option<IpAddr>, Vec<(bool, u64, &Arc<ConnectionTimer>)>>::new();
+        for (number, timer) in &timers.entries {
+            let is_busy = timer.head.load(Ordering::Acquire) == NEVER
+                || timer.write.load(Ordering::Acquire) != NEVER
+                || timer.streams.load(Ordering::Acquire) > 0;
+            let of_address = by_address
+                .entry(timer.peer.map(client_network))
+                .or_default();
+            of_address.push((is_busy, *number, timer));
+        }
+        let largest = by_address.into_values().max_by_key(Vec::len);
+        let Some(mut largest) = largest.filter(|largest| largest.len() > MAX_KEPT) else {
+            drop(timers);
+            return self.close_idle();
+        };
+        largest.sort_unstable_by_key(|(is_busy, number, _)| (*is_busy, *number));
+        largest.truncate(largest.len() / LARGEST_DIVISOR);
+        if let Some(omitted) = self.idle_log.admit(std::time::Instant::now()) {
+            tracing::warn!(
+                closed = largest.len(),
+                omitted,
+                "closed connections of the address that has the most, because no file is left; raise the limit of open files"
+            );
+        }
+        for (_, _, timer) in largest {
+            timer.end();
+        }
+    }
+
     /// Closes idle connections: at most an eighth of all connections. Begins with the addresses that have the most idle
     /// connections, and with the connections that have been idle for the longest time. A connection is idle while the server
     /// waits for a request head, even if a part of the head has arrived.
