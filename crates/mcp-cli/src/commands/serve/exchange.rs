@@ -1,5 +1,6 @@
 //! Joins the record of a request with the status of the HTTP response.
 
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
@@ -58,7 +59,7 @@ impl Exchange {
 
     /// Sets the status of the response. If the status is an error and there is no record, the request was refused before it
     /// reached the gateway.
-    fn respond(&self, status: u16, is_forwarded: bool, remote: Option<String>) {
+    fn respond(&self, status: u16, is_forwarded: bool, remote: Option<IpAddr>) {
         let (lines, unreached) = {
             let mut progress = lock(&self.progress);
             progress.status = Some(status);
@@ -119,7 +120,7 @@ where
             progress: Mutex::default(),
         });
         let peer = request.extensions().get::<PeerAddr>();
-        let remote = peer.map(|peer| peer.0.ip().to_string());
+        let remote = peer.map(|peer| peer.0.ip());
         request.extensions_mut().insert(Arc::clone(&exchange));
         let response = self.inner.call(request);
         Box::pin(async move {

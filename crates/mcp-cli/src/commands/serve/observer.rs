@@ -1,12 +1,13 @@
 //! The observer of a gateway, which writes metrics and the audit log.
 
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::{BuildHasher as _, Hash, RandomState};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
 use http::request::Parts;
 use mcp_gateway::{RequestOutcome, ServedRequest};
-use mcp_protocol::LogLimit;
+use mcp_protocol::{LogLimit, client_network};
 use serde_json::{Map, Value};
 
 use super::audit::Audit;
@@ -17,9 +18,9 @@ use super::metrics::{Metrics, RequestLabels};
 pub(in crate::commands) struct Observer {
     pub(super) metrics: Option<Metrics>,
     pub(super) audit: Option<Audit>,
-    /// The limit on lines for requests that were refused before they reached the gateway. Unauthenticated clients can cause such
+    /// The limits on lines for requests that were refused before they reached the gateway. Unauthenticated clients can cause such
     /// requests.
-    refused: LogLimit,
+    refused: ClientLogLimits,
     /// The limits on lines for requests that exceed a limit of their client.
     limited: ClientLogLimits,
     /// The limits on lines for requests that reach no server. The limits of clients do not count these requests.
@@ -46,9 +47,9 @@ impl Default for ClientLogLimits {
 }
 
 impl ClientLogLimits {
-    /// Returns the result of [`LogLimit::admit`] for the client of a request.
-    fn admit(&self, request: &ServedRequest<'_>) -> Option<u64> {
-        let hash = self.hashes.hash_one(request.context.owner());
+    /// Returns the result of [`LogLimit::admit`] for a client.
+    fn admit(&self, client: impl Hash) -> Option<u64> {
+        let hash = self.hashes.hash_one(client);
         let limit = &self.limits[hash as usize % CLIENT_LIMITS];
         limit.admit(Instant::now())
     }
@@ -59,7 +60,7 @@ impl Observer {
         Self {
             metrics,
             audit,
-            refused: LogLimit::default(),
+            refused: ClientLogLimits::default(),
             limited: ClientLogLimits::default(),
             unserved: ClientLogLimits::default(),
         }
@@ -81,8 +82,10 @@ impl Observer {
         }
         let Some(audit) = &self.audit else { return };
         let omitted = match request.outcome {
-            RequestOutcome::Limited => self.limited.admit(request),
-            _ if request.mount.is_none() && request.list.is_none() => self.unserved.admit(request),
+            RequestOutcome::Limited => self.limited.admit(request.context.owner()),
+            _ if request.mount.is_none() && request.list.is_none() => {
+                self.unserved.admit(request.context.owner())
+            }
             _ => Some(0),
         };
         let Some(omitted) = omitted else { return };
@@ -129,7 +132,7 @@ impl Observer {
     }
 
     /// Records an HTTP request that was refused before it reached the gateway.
-    pub(super) fn refused(&self, status: u16, remote: Option<String>) {
+    pub(super) fn refused(&self, status: u16, remote: Option<IpAddr>) {
         if let Some(metrics) = &self.metrics {
             metrics.rejected(match status {
                 401 => "auth",
@@ -138,13 +141,13 @@ impl Observer {
                 _ => "body",
             });
         }
-        let Some(omitted) = self.refused.admit(Instant::now()) else {
+        let Some(omitted) = self.refused.admit(remote.map(client_network)) else {
             return;
         };
         let mut members = Map::new();
         members.insert("outcome".to_owned(), "refused".into());
         if let Some(remote) = remote {
-            members.insert("remote".to_owned(), remote.into());
+            members.insert("remote".to_owned(), remote.to_string().into());
         }
         add_omitted(&mut members, omitted);
         self.write((String::new(), members), Some(status));
