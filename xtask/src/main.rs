@@ -15,6 +15,7 @@ mod markdown;
 mod mutants;
 mod page;
 mod programs;
+mod readme;
 mod readmes;
 mod release;
 mod reliability;
@@ -40,6 +41,8 @@ enum Command {
     Tidy,
     /// Writes docs/api: the public items of each crate, from rustdoc of Rust 1.95.
     Api(Check),
+    /// Does what README says, block after block, in an empty folder.
+    Readme,
     /// Writes the README of each crate, from the documentation of its root module.
     Readmes(Check),
     /// Writes docs/reference/logged.md: the events that the crates log, from the sources.
@@ -135,6 +138,7 @@ fn run(command: Command) -> Result {
         Command::Lint => checks::lint(),
         Command::Mutants(options) => mutants::run_sample(&options),
         Command::Overload(Passed { args }) => reliability::run("overload", args),
+        Command::Readme => readme::run_blocks(),
         Command::Readmes(Check { check }) => readmes::run(check),
         Command::Release(options) => release::run(&options),
         Command::Reliability => reliability::page(),
