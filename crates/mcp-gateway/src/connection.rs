@@ -101,8 +101,8 @@ impl Drop for InUse {
 
 impl UpstreamConnection {
     /// Connects as `client`, or as the gateway itself. `on_change` is called with changed lists. If the returned future is
-    /// dropped, or if the place of the connection is needed for another client, the server is closed. The limits on connections
-    /// count its process until the process has ended.
+    /// dropped, or if the connection must make room for another client, the server is stopped. The limits on connections count
+    /// the process of the server until the process has ended.
     pub(crate) async fn open(
         upstream: &Upstream,
         transport: Box<dyn Transport>,
@@ -193,8 +193,8 @@ impl UpstreamConnection {
         is_unused
     }
 
-    /// Returns `None` if a request uses the connection. Otherwise, returns whether the session of the connection waits for
-    /// updates, and the time of the last use.
+    /// Returns `None` if a request uses the connection. Otherwise, returns whether the session of the connection has subscribed
+    /// to resources, and the time of the last use.
     pub(crate) fn unused_since(&self) -> Option<(bool, Instant)> {
         let usage = lock(&self.usage);
         let is_unused = usage.running == 0 && !self.routes.has_calls();
@@ -379,8 +379,8 @@ pub(crate) async fn within<T>(
 /// The error of a client whose connection was ended before it was open.
 fn stopped(server: &str) -> Error {
     Error::Rejected(ErrorObject::internal(format!(
-        "the server {server:?} was stopped before it answered, because another client has fewer connections to it and the limit \
-         (\"maxConnections\") is reached; try again later"
+        "the server {server:?} was stopped before it answered, to make room for a client with fewer connections; the limit \
+         \"maxConnections\" is reached; try again later"
     )))
 }
 

@@ -135,8 +135,8 @@ impl SkillEntry {
         }
     }
 
-    /// Returns the paths of the files, relative to the folder of the `SKILL.md`, in the spelling of the URIs. A dynamic skill has
-    /// no paths.
+    /// Returns the paths of the files, relative to the folder of the `SKILL.md`. The paths are spelled as in the URIs of the
+    /// files, for example with percent-encoded characters. A dynamic skill has no paths.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         let files = match &self.resources {
             Manifest::Files(files) => &files[..],

@@ -10,9 +10,9 @@ use mcp_protocol::BoxFuture;
 
 use crate::connection::Connection;
 
-/// A [`ReplayCache`] in Redis, from [`RedisStore::replay_cache`](crate::RedisStore::replay_cache): all processes of a server
-/// together accept a DPoP proof only once, even if the processes forward requests to each other. Cloning returns another handle
-/// to the same proofs.
+/// A [`ReplayCache`] in Redis, from [`RedisStore::replay_cache`](crate::RedisStore::replay_cache). If one process of a server has
+/// accepted a DPoP proof, all processes reject the proof in further requests of clients. A process can still forward the request
+/// that it has accepted to another process. Cloning returns another handle to the same proofs.
 ///
 /// Each proof is a key that expires. The Redis setting `maxmemory` limits the number of proofs. While Redis cannot be reached,
 /// requests with proofs are rejected with 503.

@@ -6,7 +6,7 @@ use crate::prelude::*;
 
 /// A client without a progress token could not say to which of its calls the progress belongs.
 #[tokio::test]
-async fn a_call_that_continues_without_a_progress_token_receives_no_progress() {
+async fn a_call_that_is_resumed_without_a_progress_token_receives_no_progress() {
     let (upstream, mut servers) = Scripted::upstream();
     let (proxy, _shared) = servers.proxy(upstream).await;
     let mut peer = Peer::with(proxy, json!({ "elicitation": {} }));

@@ -152,7 +152,7 @@ impl Snapshot {
         for name in new.iter().filter(|name| !known.contains(*name)) {
             if !remove_default(self.tools.as_mut(), name) {
                 return Err(Failure::usage(format!(
-                    "--volatile-default {name:?}: expected TOOL:ARGUMENT of an argument with a default, but the server has no such argument"
+                    "--volatile-default {name:?}: no tool of the server has this argument with a default; write TOOL:ARGUMENT"
                 )));
             }
         }

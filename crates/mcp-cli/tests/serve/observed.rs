@@ -278,7 +278,7 @@ fn the_status_says_why_a_server_failed_without_its_stderr() {
 }
 
 #[test]
-fn settings_of_the_audit_log_are_checked_without_a_start() {
+fn settings_of_the_audit_log_are_checked_without_starting_the_gateway() {
     for (name, settings, expected) in [
         ("folder", json!({ "audit": "/tmp" }), "expected a file"),
         ("empty", json!({ "audit": "" }), "expected a file"),

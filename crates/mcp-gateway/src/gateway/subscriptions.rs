@@ -107,7 +107,8 @@ impl WatchedResource {
         })
     }
 
-    /// Delivers changes. If the server is removed or replaced, continues with the server that then has the resource.
+    /// Notifies the client of changes of the resource. If the server is removed or replaced, subscribes at the server that has
+    /// the resource afterwards.
     async fn follow(self, mut watch: ServerWatch, state: Weak<State>) {
         loop {
             watch.changes.await;

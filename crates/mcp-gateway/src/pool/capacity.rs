@@ -98,7 +98,8 @@ struct Entry {
 pub(crate) struct Permit {
     capacity: Arc<Capacity>,
     number: u64,
-    /// The connections that were started before the connection is established.
+    /// The transport's connections that were started while this connection was not yet established. They are closed if the
+    /// attempt is stopped.
     started: Mutex<Vec<Arc<dyn Connection>>>,
 }
 
@@ -125,8 +126,8 @@ impl Permit {
         notify.notified().await;
     }
 
-    /// Waits for `connecting`. The turn ends with it, but not later than [`MAX_TURN`] from now. Stops the server and returns `None`
-    /// if the sender of `caller` is dropped, or if the connection must make room for another one.
+    /// Waits for `connecting`. The turn ends when `connecting` completes, at the latest after [`MAX_TURN`]. Stops the server and
+    /// returns `None` if the sender of `caller` is dropped, or if the connection must make room for another one.
     pub(crate) async fn connect_in_turn<T>(
         &self,
         connecting: impl Future<Output = T>,
@@ -350,7 +351,8 @@ impl Table {
         let own = self.count(client);
         let max_own = upstream.max_connections_per_client;
         let closing = self.open.values().filter(|entry| entry.is_closing);
-        // A start that is being ended will make room. Others are not ended as well.
+        // If a connection that is not yet established is already being ended, its end will make room. No other connection with
+        // calls is then ended.
         let may_end_calls = may_end_calls && closing.clone().all(|entry| entry.is_established);
         let (full, found) = if client.is_some_and(Owner::is_known) && own >= max_own {
             let closing = closing.filter(|entry| entry.client.as_ref() == client);
@@ -379,7 +381,7 @@ impl Table {
         Ok(Some((full, number, connection)))
     }
 
-    /// Gives turns to processes that wait, as long as the limit allows it.
+    /// Lets waiting processes start, until `max_starts` processes are starting.
     fn start_next(&mut self) {
         loop {
             let mut starting: HashMap<Option<&Owner>, usize> = HashMap::new();

@@ -70,8 +70,8 @@ impl Launch {
     }
 }
 
-/// Returns the error for a program whose path does not exist. `shown` and `folder` are the texts from the configuration, before
-/// variables are replaced.
+/// Returns the error for a program whose path does not exist. `command` is the path after variables are
+/// replaced. `shown` and `folder` are the path and the working directory as the configuration contains them.
 fn missing_path(command: &str, shown: &str, folder: Option<&str>) -> String {
     let tried = match (Path::new(command).is_absolute(), folder) {
         (true, _) => String::new(),

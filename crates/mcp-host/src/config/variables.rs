@@ -142,7 +142,9 @@ impl Variables {
         };
         found.or(default.map(str::to_owned)).ok_or_else(|| {
             let advice = match variable.split_once(':') {
-                Some(("input", _)) => "this program did not ask for it; use ${env:NAME}",
+                Some(("input", _)) => {
+                    "this program has not asked the user for this input; use ${env:NAME}"
+                }
                 _ if variable == "workspaceFolder" => "no folder is open",
                 _ => "set it, or write a default as in ${NAME:-default}",
             };

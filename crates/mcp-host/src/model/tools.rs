@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_references_of_properties_with_names_of_keywords_are_removed() {
+    fn broken_references_in_properties_named_like_keywords_are_removed() {
         let gone = json!({ "$ref": "#/$defs/gone" });
         let schema = json!({
             "properties": { "default": gone, "enum": gone, "const": gone, "examples": { "properties": { "x": gone } } },

@@ -361,8 +361,9 @@ impl Session {
         (known, roots.changes)
     }
 
-    /// Caches roots that were requested when the counter of [`known_roots`](Self::known_roots) was `mark`. Does not cache the
-    /// roots if they have changed since then, or if their memory exceeds 64 KiB or the budget of the server.
+    /// Caches the roots that a client returned. `mark` is the counter that [`known_roots`](Self::known_roots) returned before the
+    /// roots were requested. Does not cache the roots if they have changed since then, or if their memory exceeds 64 KiB or the
+    /// budget of the server.
     pub(crate) fn remember_roots(&self, result: &ListRootsResult, mark: u64, owner: &Owner) {
         let announced = self
             .client_capabilities()

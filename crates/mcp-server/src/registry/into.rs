@@ -28,7 +28,7 @@ into_items!(
     "`{Self}` is not a tool of a server with state `{S}`",
     "to add a function with `#[tool]`, write `.tool(name::tool())`",
     "to add another function, write `.tool(Tool::new(\"name\", function))`",
-    "add tools that take `State<T>` after `.state(value)`, and tools without state as `item.with_state(())`"
+    "if the tool takes `State<T>`, call `.state(value)` first; if it takes no state, pass `item.with_state(())`"
 );
 
 into_items!(
@@ -39,7 +39,7 @@ into_items!(
     "`{Self}` is not a prompt of a server with state `{S}`",
     "to add a function with `#[prompt]`, write `.prompt(name::prompt())`",
     "to add another function, write `.prompt(Prompt::new(\"name\", function))`",
-    "add prompts that take `State<T>` after `.state(value)`, and prompts without state as `item.with_state(())`"
+    "if the prompt takes `State<T>`, call `.state(value)` first; if it takes no state, pass `item.with_state(())`"
 );
 
 into_items!(
@@ -49,7 +49,7 @@ into_items!(
     "resource",
     "`{Self}` is not a resource of a server with state `{S}`",
     "to add a function with `#[resource]`, write `.resource(name::resource())`",
-    "add resources that take `State<T>` after `.state(value)`, and resources without state as `item.with_state(())`"
+    "if the resource takes `State<T>`, call `.state(value)` first; if it takes no state, pass `item.with_state(())`"
 );
 
 impl<S> IntoTools<S> for Tool<S> {

@@ -15,9 +15,8 @@ type ArrivalKey = (&'static [u8; 32], u64, u32, u64);
 /// Row of a stream: the sequence number of the last dropped event, the sequence number of the last event, and the time of the
 /// last event.
 type Stream = (u64, u64, u64);
-/// Row of a session: the size of its events and records in bytes, the time of its last event, a lower bound of the times of its
-/// events and records, and a stream number. Records of streams may have been dropped; the stream number is the greatest of their
-/// numbers plus one.
+/// Row of a session: the size of its events and records in bytes, the time of its last event, a time that is not later than its
+/// oldest event or record, and a stream number. The store may have dropped the records of streams with lower numbers.
 type Session = (u64, u64, u64, u64);
 
 const EVENTS: TableDefinition<'_, EventKey, Event> = TableDefinition::new("events");

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 
 use crate::{CallToolResult, ContentBlock, TextContent, Tool, ToolAnnotations};
 
-/// Maximum length of a failed tool's text in an error, in characters.
+/// Maximum number of characters that an error quotes from the text of a failed tool call.
 const MAX_SHOWN: usize = 512;
 
 impl CallToolResult {

@@ -58,7 +58,7 @@ impl AudioContent {
 #[non_exhaustive]
 #[allow(
     clippy::large_enum_variant,
-    reason = "arms are decoded in place; a box would cost every reader"
+    reason = "variants are decoded in place; a `Box` would cost every reader an indirection"
 )]
 pub enum ContentBlock {
     /// `type` is `text`.

@@ -196,7 +196,7 @@ impl NumberSchema {
 #[non_exhaustive]
 #[allow(
     clippy::large_enum_variant,
-    reason = "arms are decoded in place; a box would cost every reader"
+    reason = "variants are decoded in place; a `Box` would cost every reader an indirection"
 )]
 pub enum PrimitiveSchemaDefinition {
     /// `type` is `string` and `enum` is there and `enumNames` is there.

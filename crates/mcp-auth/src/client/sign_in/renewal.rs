@@ -92,7 +92,8 @@ impl Inner {
         used: Option<&Secret>,
         reason: &RenewalReason,
     ) -> Result<(), Error> {
-        // The user requested a sign-in, so the tokens that exist are kept only until there are new ones.
+        // If the user requested a sign-in, the existing tokens are not refreshed, and newer tokens of the store are not used. The
+        // existing tokens are only kept until the sign-in has succeeded.
         let is_requested = matches!(reason, RenewalReason::Requested { .. });
         if !is_requested && self.adopt_stored_tokens(used).await? {
             return Ok(());

@@ -88,8 +88,9 @@ impl AccessRule {
     }
 
     /// Creates a rule that denies items. Denied items are not listed, and requests for them fail as if the items did not exist.
-    /// `name` has the same meaning as for [`allow`](Self::allow). A rule for a URI also denies the URI with a query, with a `/`
-    /// at the end, in other case, or with spaces around a name. A pattern that ends with `/*` also denies the URI before the `/`.
+    /// `name` has the same meaning as for [`allow`](Self::allow). A rule for a URI ignores case, spaces around segments, a query
+    /// and a `/` at the end: it also denies URIs that differ only in these. A pattern that ends with `/*` also denies the URI
+    /// before the `/`.
     /// If the syntax of the scheme is not fixed, as for `notes`, the rule also denies the URI with a port or without the `//`.
     pub fn deny(name: impl Into<String>) -> Self {
         Self::new(name, Effect::Deny, None)

@@ -84,7 +84,7 @@ impl Converter<'_> {
             self.add(&mut narrowed, (keyword, value), &pointer, depth);
         }
         complete(&mut narrowed);
-        // The API accepts only texts as alternatives.
+        // The API accepts `enum` only for the type `STRING`.
         if narrowed.get("type").is_some_and(|name| name != "STRING")
             && narrowed.shift_remove("enum").is_some()
         {
@@ -211,7 +211,8 @@ impl Converter<'_> {
         self.add_alternatives(narrowed, others, (pointer, keyword));
     }
 
-    /// Adds the type: one name in upper case. The type `null` becomes the keyword `nullable`.
+    /// Adds the type, in upper case. The type `null` becomes the keyword `nullable`. If there are several other types, they
+    /// become alternatives.
     fn set_type(&mut self, narrowed: &mut Map<String, Value>, value: &Value, pointer: &str) {
         let names: Vec<&str> = match value {
             Value::String(name) => vec![name],

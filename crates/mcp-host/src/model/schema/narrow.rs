@@ -123,7 +123,8 @@ impl SchemaConversion {
         };
         let mut members = schema.clone();
         conversion.remove_invalid(&mut members, "");
-        // Each part is converted once, and can be merged into another schema before. A schema without references needs less.
+        // Twice the weight, because each part of a schema can be merged into another schema and is then converted. A schema
+        // without references needs less work.
         let own = schema_weight(&members).saturating_mul(2);
         (conversion.left, conversion.own, conversion.max) = (own, own, own);
         conversion.root = Arc::new(Value::Object(members));
@@ -166,7 +167,7 @@ impl SchemaConversion {
             let known: HashSet<&str> = required.iter().filter_map(Value::as_str).collect();
             let mut names: Vec<&str> = more.iter().filter_map(Value::as_str).collect();
             names.retain(|name| !known.contains(name));
-            // `more` has no name twice: repeated names were removed at the beginning.
+            // `more` contains each name only once: `remove_invalid` has removed repeated names.
             required.extend(names.into_iter().map(Value::from));
         }
         is_allowed
@@ -270,8 +271,8 @@ pub(in crate::model) fn rewrite(mut schema: Map<String, Value>, has_items: bool)
     schema.into()
 }
 
-/// Returns the weight of a value, which measures the work to copy or compare it, and approximately its length as JSON. Stops
-/// counting above `max`.
+/// Returns the weight of a value: a measure of the work to copy or compare the value, and approximately the length of its JSON
+/// text. Stops counting above `max`.
 fn weight(value: &Value, max: usize) -> usize {
     let mut total = VALUE_WORK;
     match value {

@@ -1,4 +1,4 @@
-//! Removes the keywords of input schemas whose values are invalid. A model API rejects a whole request because of one of them.
+//! Removes keywords with invalid values from input schemas. One such keyword can make a model API reject the whole request.
 
 use std::collections::HashSet;
 
@@ -11,13 +11,13 @@ const TYPES: &[&str] = &[
     "array", "boolean", "integer", "null", "number", "object", "string",
 ];
 
-/// What the value of a keyword contains, as far as the value must be searched for further schemas.
+/// The kind of a keyword's value: where the value contains schemas.
 pub(super) enum Content {
-    /// The value is no schema and contains none.
+    /// The value contains no schemas.
     Data,
     /// The value is a schema, or an array of schemas.
     Schemas,
-    /// The value is an object with schemas.
+    /// The value is an object whose members are schemas.
     Named,
 }
 
@@ -93,7 +93,7 @@ pub(super) fn walk(
     }
 }
 
-/// Returns what the value of a keyword contains, or `None` if the value is invalid.
+/// Returns the kind of a keyword's value, or `None` if the value is invalid.
 pub(super) fn content(keyword: &str, value: &Value) -> Option<Content> {
     let (is_valid, content) = match keyword {
         "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
@@ -155,7 +155,7 @@ fn is_type(value: &Value) -> bool {
     value.as_str().is_some_and(|name| TYPES.contains(&name))
 }
 
-/// Returns whether the value is an array that is not empty and whose elements all are valid.
+/// Returns whether the value is an array with at least one element, and all its elements are valid.
 fn is_list(value: &Value, is_valid: impl Fn(&Value) -> bool) -> bool {
     let elements = value.as_array();
     elements.is_some_and(|elements| !elements.is_empty() && elements.iter().all(is_valid))

@@ -48,7 +48,8 @@ impl MemoryEventStore {
         }
     }
 
-    /// Sets the maximum memory of one session, in bytes, including the records of dropped events. Default 8 MiB.
+    /// Sets the maximum memory of one session, in bytes. This includes the memory that the store needs to remember which events
+    /// it has dropped. Default 8 MiB.
     #[must_use]
     pub fn with_max_session_bytes(mut self, bytes: usize) -> Self {
         self.session_bytes = bytes;

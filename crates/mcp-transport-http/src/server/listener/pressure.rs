@@ -1,6 +1,6 @@
 //! Ends the responses that have been unread for the longest time, if unread responses use nearly all of the memory for responses.
-//! Closes idle connections, if nearly all connections are in use, and connections of one address, if no file is left. Other
-//! clients can then still be served.
+//! If nearly all connections are in use, closes idle connections. If the process has no file descriptor left, closes connections
+//! of one address. Other clients can then still be served.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -30,14 +30,17 @@ enum Blocked {
 /// Divisor of the number of connections. The quotient is the maximum number of idle connections that are closed at once.
 const IDLE_DIVISOR: usize = 8;
 
-/// Number of connections that an address can keep when no file is left.
-const MAX_KEPT: usize = 8;
-/// Divisor of the number of connections of the address that has the most. The quotient is how many of them are closed at once.
+/// Divisor of the number of all connections. The quotient is the number of connections that an address can keep when the process
+/// has no file descriptor left.
+const KEPT_DIVISOR: usize = 4;
+/// Divisor of the number of connections of the largest address. The quotient is how many of these connections are closed at once.
+/// The largest address is the address with the most connections.
 const LARGEST_DIVISOR: usize = 4;
 
 impl WheelState {
-    /// Closes connections because the process has no file left. If an address has more than [`MAX_KEPT`] connections, closes some of
-    /// the address that has the most: first the idle ones, then the oldest. Otherwise, closes idle connections.
+    /// Closes connections because the process has no file descriptor left. If an address has more than a quarter of all
+    /// connections, closes connections of the address with the most connections: first idle connections, then the oldest.
+    /// Otherwise, closes idle connections of all addresses.
     pub(super) fn free_files(&self) {
         let timers = lock(&self.timers);
         let mut by_address =
@@ -52,17 +55,18 @@ impl WheelState {
             of_address.push((is_busy, *number, timer));
         }
         let largest = by_address.into_values().max_by_key(Vec::len);
-        let Some(mut largest) = largest.filter(|largest| largest.len() > MAX_KEPT) else {
+        let kept = timers.entries.len() / KEPT_DIVISOR;
+        let Some(mut largest) = largest.filter(|largest| largest.len() > kept) else {
             drop(timers);
             return self.close_idle();
         };
         largest.sort_unstable_by_key(|(is_busy, number, _)| (*is_busy, *number));
-        largest.truncate(largest.len() / LARGEST_DIVISOR);
+        largest.truncate(largest.len().div_ceil(LARGEST_DIVISOR));
         if let Some(omitted) = self.idle_log.admit(std::time::Instant::now()) {
             tracing::warn!(
                 closed = largest.len(),
                 omitted,
-                "closed connections of the address that has the most, because no file is left; raise the limit of open files"
+                "closed connections of the address with most of them: no file descriptor is left; raise the limit of open files"
             );
         }
         for (_, _, timer) in largest {

@@ -79,6 +79,8 @@ pub(super) const NEVER: u64 = u64::MAX;
 pub(crate) struct TimerWheel {
     all: Arc<WheelState>,
     ticking: Interval,
+    /// Whether the clock is stopped because there are no connections. An idle server then does not wake up.
+    is_stopped: bool,
 }
 
 pub(super) struct WheelState {
@@ -115,7 +117,7 @@ pub(crate) struct ConnectionTimer {
     all: Arc<WheelState>,
     /// The tick at which the timeout for a request head ends.
     pub(super) head: AtomicU64,
-    /// The tick at which the timeout for a client that does not read ends.
+    /// The tick at which the connection is closed if its client has not read by then (`ServerTimeouts::write`).
     pub(super) write: AtomicU64,
     /// Number of open streams of an HTTP/2 connection. The timeout for a request head counts only while there are no open
     /// streams.
@@ -123,7 +125,7 @@ pub(crate) struct ConnectionTimer {
     /// Whether the connection is HTTP/2. The client of an idle HTTP/2 connection is notified before the connection is closed.
     has_streams: AtomicBool,
     pub(super) peer: Option<IpAddr>,
-    /// Whether the connection is closed to make room for others.
+    /// Whether the connection must end, because the process needs its file descriptor for other connections.
     is_ended: AtomicBool,
     /// Number of received bytes of the current request head.
     head_bytes: AtomicUsize,
@@ -172,6 +174,7 @@ impl TimerWheel {
                 timers: Mutex::default(),
             }),
             ticking,
+            is_stopped: false,
         }
     }
 
@@ -202,8 +205,15 @@ impl TimerWheel {
         TimerGuard { timer, number }
     }
 
-    /// Advances the clock. Wakes the connections whose timeout has ended.
+    /// Advances the clock, if there are connections. Wakes the connections whose timeout has ended.
     pub(crate) fn poll_ticks(&mut self, cx: &mut Context<'_>) {
+        if self.all.open.load(Ordering::Relaxed) == 0 {
+            self.is_stopped = true;
+            return;
+        }
+        if std::mem::take(&mut self.is_stopped) {
+            self.ticking.reset();
+        }
         while self.ticking.poll_tick(cx).is_ready() {
             let now = self.all.now.fetch_add(1, Ordering::AcqRel) + 1;
             let over = |until: &AtomicU64| until.load(Ordering::Acquire) <= now;
@@ -216,7 +226,7 @@ impl TimerWheel {
         }
     }
 
-    /// Closes a part of the connections, because the process has no file left.
+    /// Closes a part of the connections, because the process has no file descriptor left.
     pub(crate) fn free_files(&self) {
         self.all.free_files();
     }
@@ -323,7 +333,7 @@ impl ConnectionTimer {
         if self.is_head_overdue() {
             Some("no request head within ServerTimeouts::head")
         } else if self.is_ended.load(Ordering::Acquire) {
-            Some("closed because the process has no file left")
+            Some("closed because the process has no file descriptor left")
         } else {
             None
         }

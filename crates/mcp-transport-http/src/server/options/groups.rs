@@ -155,9 +155,9 @@ pub struct ConnectionLimits {
     /// Maximum number of connections that [`serve_with`](crate::serve_with) has open at once. Default 4,096. Further connections
     /// wait to be accepted. If more than half of this number are open, each address can have only
     /// [its share](crate::ServerOptions::with_client_share) of the second half, and further connections of the address are
-    /// closed. If more than seven eighths are open, or the process has no file descriptor left, idle connections are closed,
-    /// beginning with the addresses that have most of them. If the endpoint is mounted in another HTTP server, the limits of that
-    /// server apply.
+    /// closed. If more than seven eighths are open, idle connections are closed, beginning with the addresses that have most of
+    /// them. If the process has no file descriptor left, connections of an address with more than a quarter of all connections
+    /// are closed, or else idle connections. If the endpoint is mounted in another HTTP server, the limits of that server apply.
     pub max_connections: usize,
     /// Maximum number of requests and streams that one HTTP/2 connection has open at once in [`serve_with`](crate::serve_with).
     /// Default 32. At the limit, a client waits or opens another connection.

@@ -262,7 +262,8 @@ mod tests {
         assert_eq!(error.kind(), SessionStoreErrorKind::Unreadable);
     }
 
-    /// The record is nested so deeply that the decoder would overflow the stack if documents had no limits.
+    /// serde_json would decode the string values of these members as JSON, without any limit. The JSON is nested so deeply that
+    /// the stack would overflow.
     #[test]
     fn a_record_with_member_names_that_serde_json_treats_specially_is_unreadable() {
         let mut text = "1".to_owned();

@@ -37,7 +37,7 @@ impl ElicitRequestFormParams {
 #[non_exhaustive]
 #[allow(
     clippy::large_enum_variant,
-    reason = "arms are decoded in place; a box would cost every reader"
+    reason = "variants are decoded in place; a `Box` would cost every reader an indirection"
 )]
 pub enum ElicitRequestParams {
     /// `mode` is `form` or left out.

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 #[non_exhaustive]
 #[allow(
     clippy::large_enum_variant,
-    reason = "arms are decoded in place; a box would cost every reader"
+    reason = "variants are decoded in place; a `Box` would cost every reader an indirection"
 )]
 pub enum CallToolOutcome {
     /// `resultType` is `input_required`.
@@ -82,7 +82,7 @@ impl crate::union::TaggedUnion for CallToolOutcome {
 #[non_exhaustive]
 #[allow(
     clippy::large_enum_variant,
-    reason = "arms are decoded in place; a box would cost every reader"
+    reason = "variants are decoded in place; a `Box` would cost every reader an indirection"
 )]
 pub enum GetPromptOutcome {
     /// `resultType` is `input_required`.
@@ -146,7 +146,7 @@ impl crate::union::TaggedUnion for GetPromptOutcome {
 #[non_exhaustive]
 #[allow(
     clippy::large_enum_variant,
-    reason = "arms are decoded in place; a box would cost every reader"
+    reason = "variants are decoded in place; a `Box` would cost every reader an indirection"
 )]
 pub enum InputRequest {
     /// `method` is `sampling/createMessage`.
@@ -291,7 +291,7 @@ impl InputRequiredResult {
 #[non_exhaustive]
 #[allow(
     clippy::large_enum_variant,
-    reason = "arms are decoded in place; a box would cost every reader"
+    reason = "variants are decoded in place; a `Box` would cost every reader an indirection"
 )]
 pub enum InputResponse {
     /// `action` is there.
@@ -380,7 +380,7 @@ pub type InputResponses = BTreeMap<String, InputResponse>;
 #[non_exhaustive]
 #[allow(
     clippy::large_enum_variant,
-    reason = "arms are decoded in place; a box would cost every reader"
+    reason = "variants are decoded in place; a `Box` would cost every reader an indirection"
 )]
 pub enum ReadResourceOutcome {
     /// `resultType` is `input_required`.

@@ -110,3 +110,35 @@ async fn the_buffer_for_the_longest_head_is_charged_until_the_connection_ends() 
     drop(guard);
     assert_eq!(heads.used(), 0);
 }
+
+/// Counts how often a future is woken.
+#[derive(Default)]
+struct Wakes(AtomicUsize);
+
+impl std::task::Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_listener_without_connections_does_not_wake_up() {
+    let mut wheel = wheel(Duration::from_secs(30));
+    let wakes = Arc::<Wakes>::default();
+    let waker = Waker::from(Arc::clone(&wakes));
+    let mut woken_in = async |wheel: &mut TimerWheel| {
+        let before = wakes.0.load(Ordering::Acquire);
+        for _ in 0..10 {
+            wheel.poll_ticks(&mut Context::from_waker(&waker));
+            tokio::time::advance(MAX_TICK).await;
+        }
+        wakes.0.load(Ordering::Acquire) - before
+    };
+    assert_eq!(woken_in(&mut wheel).await, 0);
+    let timer = wheel.register(None);
+    assert_eq!(woken_in(&mut wheel).await, 10);
+    drop(timer);
+    // The last tick was awaited before the connection ended.
+    assert!(woken_in(&mut wheel).await <= 1);
+    assert_eq!(woken_in(&mut wheel).await, 0);
+}
