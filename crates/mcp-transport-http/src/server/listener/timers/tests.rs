@@ -126,7 +126,7 @@ async fn a_listener_without_connections_does_not_wake_up() {
     let mut wheel = wheel(Duration::from_secs(30));
     let wakes = Arc::<Wakes>::default();
     let waker = Waker::from(Arc::clone(&wakes));
-    let mut woken_in = async |wheel: &mut TimerWheel| {
+    let woken_in = async |wheel: &mut TimerWheel| {
         let before = wakes.0.load(Ordering::Acquire);
         for _ in 0..10 {
             wheel.poll_ticks(&mut Context::from_waker(&waker));
