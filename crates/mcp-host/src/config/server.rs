@@ -58,7 +58,7 @@ pub enum Launch {
         command: String,
         /// The arguments of the program.
         args: Vec<String>,
-        /// Variables of the child's environment, in addition to the few variables that every child inherits; see
+        /// Variables of the child's environment, in addition to the few variables that a child inherits by default; see
         /// [`ChildProcess::env_inherit`](mcp_transport_stdio::ChildProcess::env_inherit).
         env: BTreeMap<String, String>,
         /// A file with further variables, with one `NAME=value` per line. The variables in `env` take precedence.

@@ -336,6 +336,66 @@ mod tests {
     }
 
     #[test]
+    fn gemini_gets_all_parts_of_a_property_that_is_defined_twice() {
+        let base = json!({ "properties": { "x": { "type": "string", "minLength": 2 } } });
+        let list = json!({ "type": "array", "items": { "type": "string" } });
+        let schema = json!({
+            "properties": {
+                "a": { "$ref": "#/$defs/base", "properties": { "x": { "description": "d" } } },
+                "b": { "$ref": "#/$defs/list", "items": { "minLength": 3 } },
+                "c": { "allOf": [{ "$ref": "#/$defs/base" }, { "properties": { "x": { "enum": ["zz"] } } }] },
+                "d": { "type": ["array", "string"] },
+                "e": { "const": "" },
+                "f": { "type": "object", "properties": { "not accepted": {} } },
+                "g": { "enum": ["a"], "const": "b" }
+            },
+            "$defs": { "base": base, "list": list }
+        });
+        let list = ModelApi::Gemini.tools(&[tool("s", 0, &schema)]);
+        let properties = &list.tools[0]["functionDeclarations"][0]["parameters"]["properties"];
+        let both = json!({ "description": "d", "type": "STRING", "minLength": 2 });
+        assert_eq!(properties["a"]["properties"]["x"], both);
+        let items = json!({ "minLength": 3, "type": "STRING" });
+        assert_eq!(properties["b"]["items"], items);
+        let x = json!({ "type": "STRING", "minLength": 2, "enum": ["zz"] });
+        assert_eq!(properties["c"]["properties"]["x"], x);
+        let array = json!({ "type": "ARRAY", "items": { "type": "STRING" } });
+        assert_eq!(properties["d"]["anyOf"][0], array);
+        assert_eq!(properties["e"], json!({}));
+        assert_eq!(properties["f"], json!({ "type": "OBJECT" }));
+        let dropped = list.dropped.iter().map(|dropped| &*dropped.pointer);
+        let dropped: Vec<&str> = dropped.collect();
+        let expected = [
+            "/properties/e/const",
+            "/properties/f/properties/not accepted",
+            "/properties/g/enum",
+        ];
+        assert_eq!(dropped, expected);
+    }
+
+    #[test]
+    fn dependencies_are_checked_and_kept_beside_the_newer_keywords() {
+        let schema = json!({
+            "properties": {},
+            "dependencies": { "a": { "type": "any", "title": "t" }, "b": 5, "c": ["d"] },
+            "dependentSchemas": { "e": { "title": "u" } },
+            "dependentRequired": { "f": ["g"] },
+            "$id": "https://example.com/#a"
+        });
+        let list = ModelApi::OpenAiChat.tools(&[tool("s", 0, &schema)]);
+        let parameters = &list.tools[0]["function"]["parameters"];
+        let schemas = json!({ "e": { "title": "u" }, "a": { "title": "t" } });
+        assert_eq!(parameters["dependentSchemas"], schemas);
+        assert_eq!(
+            parameters["dependentRequired"],
+            json!({ "f": ["g"], "c": ["d"] })
+        );
+        let dropped = list.dropped.iter().map(|dropped| &*dropped.pointer);
+        let dropped: Vec<&str> = dropped.collect();
+        assert_eq!(dropped, ["/dependencies/a/type", "/dependencies/b"]);
+    }
+
+    #[test]
     fn servers_do_not_use_the_limit_of_others() {
         let mut tools = Vec::new();
         let tree = &growing()[0];

@@ -92,6 +92,9 @@ impl Converter<'_> {
         }
         self.conversion
             .retain_properties(&mut narrowed, &pointer, is_accepted);
+        if (narrowed.get("properties").and_then(Value::as_object)).is_some_and(Map::is_empty) {
+            narrowed.shift_remove("properties");
+        }
         require_known(&mut narrowed);
         Some(narrowed.into())
     }
@@ -146,16 +149,12 @@ impl Converter<'_> {
                     let schema = self.convert(schema, (&at, name, depth + 1))?;
                     Some((name.clone(), schema))
                 });
-                let properties: Vec<_> = properties.collect();
-                // A reference or `allOf` may have added properties.
-                match narrowed.entry(keyword).or_insert_with(|| json!({})) {
-                    Value::Object(known) => known.extend(properties),
-                    _ => self.conversion.drop_keyword(pointer, keyword),
-                }
+                let properties: Map<_, _> = properties.collect();
+                self.put(narrowed, keyword, properties.into(), pointer);
             }
             ("items", Value::Object(_)) => {
                 if let Some(items) = self.convert(value, (pointer, keyword, depth + 1)) {
-                    narrowed.insert(keyword.to_owned(), items);
+                    self.put(narrowed, keyword, items, pointer);
                 }
             }
             ("anyOf" | "oneOf", Value::Array(branches)) => {
@@ -174,8 +173,11 @@ impl Converter<'_> {
                     self.conversion.require(known, names);
                 }
             }
-            ("const", Value::String(text)) => {
-                narrowed.insert("enum".to_owned(), json!([text]));
+            ("const", Value::String(text)) if !text.is_empty() => {
+                self.put(narrowed, "enum", json!([text]), pointer);
+            }
+            ("enum", _) if is_passed_on(keyword, value) => {
+                self.put(narrowed, keyword, value.clone(), pointer);
             }
             _ if is_passed_on(keyword, value) => {
                 narrowed.insert(keyword.to_owned(), value.clone());
@@ -184,6 +186,21 @@ impl Converter<'_> {
             ("additionalProperties", Value::Bool(true)) => {}
             _ if UNREPORTED.contains(&keyword) => {}
             _ => self.conversion.drop_keyword(pointer, keyword),
+        }
+    }
+
+    /// Adds a keyword. If a reference or another keyword has added it before, merges the two values.
+    fn put(
+        &mut self,
+        narrowed: &mut Map<String, Value>,
+        keyword: &str,
+        value: Value,
+        pointer: &str,
+    ) {
+        let earlier = narrowed.insert(keyword.to_owned(), value);
+        if let Some(earlier) = earlier {
+            let earlier = Map::from_iter([(keyword.to_owned(), earlier)]);
+            add_all(narrowed, earlier, self.conversion, pointer);
         }
     }
 
@@ -230,7 +247,12 @@ impl Converter<'_> {
             }
             types => {
                 let types = types.iter();
-                let branches = types.map(|name| json!({ "type": name.to_uppercase() }));
+                let branches = types.map(|name| {
+                    let mut branch = Map::new();
+                    branch.insert("type".to_owned(), name.to_uppercase().into());
+                    complete(&mut branch);
+                    Value::from(branch)
+                });
                 self.add_alternatives(narrowed, branches.collect(), (pointer, "type"));
             }
         }
@@ -297,8 +319,16 @@ fn add_all(
         match (narrowed.get_mut(&keyword), value) {
             (Some(Value::Object(known)), Value::Object(properties)) if keyword == "properties" => {
                 for (name, schema) in properties {
-                    known.entry(name).or_insert(schema);
+                    match (known.get_mut(&name), schema) {
+                        (Some(Value::Object(known)), Value::Object(more)) => {
+                            add_all(known, more, conversion, pointer);
+                        }
+                        (_, schema) => _ = known.insert(name, schema),
+                    }
                 }
+            }
+            (Some(Value::Object(known)), Value::Object(items)) if keyword == "items" => {
+                add_all(known, items, conversion, pointer);
             }
             (Some(Value::Array(known)), Value::Array(names)) if keyword == "required" => {
                 conversion.require(known, &names);

@@ -239,10 +239,13 @@ impl SchemaConversion {
 /// two keywords. With `has_items`, adds `items` to every array that does not have it.
 pub(in crate::model) fn rewrite(mut schema: Map<String, Value>, has_items: bool) -> Value {
     walk(&mut schema, "", &mut |members, _| {
-        members.shift_remove("$schema");
+        // All references are relative to the whole schema.
+        for keyword in ["$schema", "$id", "$vocabulary"] {
+            members.shift_remove(keyword);
+        }
         if let Some(Value::Array(_)) = members.get("items") {
             if let Some(tuple) = members.shift_remove("items") {
-                members.insert("prefixItems".to_owned(), tuple);
+                members.entry("prefixItems").or_insert(tuple);
             }
             if let Some(rest) = members.shift_remove("additionalItems") {
                 members.insert("items".to_owned(), rest);
@@ -252,11 +255,14 @@ pub(in crate::model) fn rewrite(mut schema: Map<String, Value>, has_items: bool)
             let (names, schemas): (Map<_, _>, Map<_, _>) = dependencies
                 .into_iter()
                 .partition(|(_, value)| value.is_array());
-            for (keyword, dependencies) in
-                [("dependentRequired", names), ("dependentSchemas", schemas)]
-            {
-                if !dependencies.is_empty() && !members.contains_key(keyword) {
-                    members.insert(keyword.to_owned(), dependencies.into());
+            for (keyword, more) in [("dependentRequired", names), ("dependentSchemas", schemas)] {
+                if more.is_empty() {
+                    continue;
+                }
+                if let Value::Object(known) = members.entry(keyword).or_insert_with(|| json!({})) {
+                    for (name, dependency) in more {
+                        known.entry(name).or_insert(dependency);
+                    }
                 }
             }
         }
@@ -303,7 +309,7 @@ fn weight(value: &Value, max: usize) -> usize {
 fn schema_weight(members: &Map<String, Value>) -> usize {
     let of_schema = |schema: &Value| match schema {
         Value::Object(members) => schema_weight(members),
-        _ => SCHEMA_WORK,
+        other => SCHEMA_WORK + weight(other, usize::MAX),
     };
     let weights = members.iter().map(|(keyword, value)| {
         let value = match (content(keyword, value), value) {

@@ -51,6 +51,7 @@ impl SchemaConversion {
                             true
                         }
                         Value::Bool(_) => true,
+                        names if keyword == "dependencies" && is_names(names) => true,
                         _ => {
                             self.drop_keyword(&at, name);
                             false
@@ -96,9 +97,8 @@ pub(super) fn walk(
 /// Returns the kind of a keyword's value, or `None` if the value is invalid.
 pub(super) fn content(keyword: &str, value: &Value) -> Option<Content> {
     let (is_valid, content) = match keyword {
-        "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
-            (value.is_object(), Content::Named)
-        }
+        "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas"
+        | "dependencies" => (value.is_object(), Content::Named),
         "allOf" | "anyOf" | "oneOf" | "prefixItems" => {
             (is_list(value, is_schema), Content::Schemas)
         }
@@ -127,13 +127,9 @@ fn is_data(keyword: &str, value: &Value) -> bool {
     match keyword {
         "type" => is_type(value) || is_list(value, is_type),
         "enum" => is_list(value, |_| true),
-        "required" => {
-            let names = value.as_array();
-            names.is_some_and(|names| names.iter().all(Value::is_string))
-        }
+        "required" => is_names(value),
         "title" | "description" | "pattern" | "format" | "contentEncoding" | "contentMediaType"
-        | "$ref" | "$dynamicRef" | "$id" | "$schema" | "$comment" | "$anchor"
-        | "$dynamicAnchor" => value.is_string(),
+        | "$ref" | "$dynamicRef" | "$id" | "$schema" | "$comment" => value.is_string(),
         "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties"
         | "minContains" | "maxContains" => value
             .as_f64()
@@ -142,9 +138,25 @@ fn is_data(keyword: &str, value: &Value) -> bool {
         "multipleOf" => value.as_f64().is_some_and(|divisor| divisor > 0.0),
         "uniqueItems" | "deprecated" | "readOnly" | "writeOnly" | "nullable" => value.is_boolean(),
         "examples" => value.is_array(),
-        "dependencies" | "dependentRequired" => value.is_object(),
+        "dependentRequired" => {
+            let names = value.as_object();
+            names.is_some_and(|names| names.values().all(is_names))
+        }
+        "$anchor" | "$dynamicAnchor" => value.as_str().is_some_and(is_anchor),
         _ => true,
     }
+}
+
+fn is_names(value: &Value) -> bool {
+    let names = value.as_array();
+    names.is_some_and(|names| names.iter().all(Value::is_string))
+}
+
+fn is_anchor(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-._".contains(c))
 }
 
 fn is_schema(value: &Value) -> bool {
