@@ -617,3 +617,31 @@ fn a_gateway_ends_its_programs_at_the_same_time() {
     let took = start.elapsed();
     assert!(took < Duration::from_secs(8), "{took:?}");
 }
+
+/// Many systems allow 1,024 open files, and more if a program asks for them.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_limit_of_open_files_is_raised() {
+    let file = file("files");
+    write(&file, &json!({}), json!({}));
+    let limit_of = |first: &str| {
+        let mut running = Running::after(first, &file);
+        running.url();
+        let limits = format!("/proc/{}/limits", running.child.id());
+        let limits = std::fs::read_to_string(limits).unwrap();
+        let files = limits
+            .lines()
+            .find(|line| line.starts_with("Max open files"));
+        let soft = files.unwrap().split_whitespace().nth(3).unwrap();
+        (soft.parse::<u64>().unwrap(), running)
+    };
+    let (raised, _running) = limit_of("ulimit -S -n 256");
+    assert!(raised >= 4_096, "{raised}");
+    let (fixed, mut running) = limit_of("ulimit -n 256");
+    assert_eq!(fixed, 256);
+    let warning = running.log.find_map(|line| {
+        let line = line.unwrap();
+        line.contains("few files can be open").then_some(line)
+    });
+    assert!(warning.unwrap().contains("limit=256"));
+}

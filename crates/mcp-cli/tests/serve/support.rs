@@ -61,10 +61,23 @@ impl Running {
 
     /// Starts a gateway with these environment variables.
     pub(crate) fn with(file: &Path, variables: &[(&str, &str)]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_mcp"))
-            .arg("serve")
-            .arg(file)
-            .envs(variables.iter().copied())
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mcp"));
+        command.arg("serve").arg(file);
+        command.envs(variables.iter().copied());
+        Self::spawn(command)
+    }
+
+    /// Starts a gateway in a shell, after a command of the shell.
+    pub(crate) fn after(first: &str, file: &Path) -> Self {
+        let mut command = Command::new("sh");
+        let line = format!("{first}; exec \"$0\" \"$@\"");
+        command.args(["-c", &line, env!("CARGO_BIN_EXE_mcp"), "serve"]);
+        command.arg(file);
+        Self::spawn(command)
+    }
+
+    fn spawn(mut command: Command) -> Self {
+        let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
