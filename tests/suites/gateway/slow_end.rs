@@ -95,7 +95,7 @@ async fn a_process_counts_until_it_has_ended() {
     assert!(most.load(Ordering::Acquire) <= 3, "{most:?}");
 }
 
-/// A server that does not answer `initialize`. Its process ends at once when the connection is closed.
+/// A server that does not answer `initialize`. Its process ends some time after the connection was closed.
 #[tokio::test(start_paused = true)]
 async fn starts_without_an_answer_do_not_lock_others_out() {
     let running = Arc::<AtomicUsize>::default();
@@ -134,7 +134,7 @@ async fn starts_without_an_answer_do_not_lock_others_out() {
         }
     }
     // sleep: the clock is paused.
-    sleep(Duration::from_secs(1)).await;
+    sleep(Duration::from_secs(4)).await;
     assert_eq!(running.load(Ordering::Acquire), 0);
     // Requests whose clients wait make room for a client that has fewer connections.
     let mut waiting = tokio::task::JoinSet::new();
@@ -146,7 +146,7 @@ async fn starts_without_an_answer_do_not_lock_others_out() {
     // sleep: the clock is paused.
     sleep(Duration::from_secs(5)).await;
     must_hang.store(false, Ordering::Release);
-    let reply = timeout(Duration::from_secs(5), call(9)).await.unwrap();
+    let reply = timeout(Duration::from_secs(8), call(9)).await.unwrap();
     assert!(reply["result"].is_object(), "{reply}");
 }
 
@@ -198,6 +198,8 @@ impl Connection for HungConnection {
         let (close, running) = (self.inner.close(), Arc::clone(&self.running));
         Box::pin(async move {
             let closed = close.await;
+            // sleep: the clock is paused.
+            sleep(Duration::from_secs(3)).await;
             running.fetch_sub(1, Ordering::AcqRel);
             closed
         })

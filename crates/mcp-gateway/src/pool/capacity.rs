@@ -23,6 +23,8 @@ const MAX_CLOSING_PER_CLIENT: usize = 4;
 const MAX_CLOSING: usize = 8;
 /// Maximum time that a request waits for a connection while calls of all clients use all connections.
 const MAX_WAIT: Duration = Duration::from_secs(2);
+/// Maximum time that a request waits for a connection while another connection is being closed to make room.
+const MAX_CLOSING_WAIT: Duration = Duration::from_secs(6);
 /// Maximum time that a request waits for a connection while calls of its client use all connections that this client may open.
 const MAX_OWN_WAIT: Duration = Duration::from_secs(30);
 /// Time between two searches for a connection, while a request waits.
@@ -51,6 +53,7 @@ impl Default for Capacity {
             table: Mutex::new(Table {
                 last: 0,
                 open: BTreeMap::new(),
+                waiting: HashMap::new(),
                 max_starts: max_starts(),
             }),
             log: LogLimit::default(),
@@ -68,6 +71,8 @@ fn max_starts() -> usize {
 struct Table {
     last: u64,
     open: BTreeMap<u64, Entry>,
+    /// For each client, the number of its requests that wait until all clients together have fewer connections.
+    waiting: HashMap<Owner, usize>,
     max_starts: usize,
 }
 
@@ -205,6 +210,24 @@ impl Permit {
     }
 }
 
+/// A request that waits for a connection. It waits until this is dropped.
+struct WaitingRequest {
+    capacity: Arc<Capacity>,
+    client: Owner,
+}
+
+impl Drop for WaitingRequest {
+    fn drop(&mut self) {
+        let mut table = lock(&self.capacity.table);
+        if let Some(waiting) = table.waiting.get_mut(&self.client) {
+            *waiting -= 1;
+            if *waiting == 0 {
+                table.waiting.remove(&self.client);
+            }
+        }
+    }
+}
+
 /// The limit that prevents a new connection.
 enum Full {
     /// The limit of connections for one client.
@@ -235,6 +258,7 @@ impl Capacity {
         mut other: impl FnMut() -> Option<T>,
     ) -> Result<Result<Permit, T>, ErrorObject> {
         let start = Instant::now();
+        let mut place = None;
         loop {
             if let Some(other) = other() {
                 return Ok(Err(other));
@@ -245,8 +269,12 @@ impl Capacity {
             };
             let limit = match full {
                 Full::Client => MAX_OWN_WAIT,
+                Full::All if self.is_closing_any() => MAX_CLOSING_WAIT,
                 Full::All => MAX_WAIT,
             };
+            if let (Full::All, Some(client)) = (&full, client) {
+                place.get_or_insert_with(|| self.wait(client));
+            }
             if start.elapsed() >= limit {
                 let error = refused(upstream, &full);
                 self.log_refusal(upstream, client, &error);
@@ -254,6 +282,21 @@ impl Capacity {
             }
             // Connections that are being opened, and short calls, end soon.
             sleep(RETRY_INTERVAL).await;
+        }
+    }
+
+    fn is_closing_any(&self) -> bool {
+        let table = lock(&self.table);
+        table.open.values().any(|entry| entry.is_closing)
+    }
+
+    /// Records that a request of a client waits for a connection.
+    fn wait(self: &Arc<Self>, client: &Owner) -> WaitingRequest {
+        let mut table = lock(&self.table);
+        *table.waiting.entry(client.clone()).or_default() += 1;
+        WaitingRequest {
+            capacity: Arc::clone(self),
+            client: client.clone(),
         }
     }
 
@@ -369,6 +412,8 @@ impl Table {
                 false => None,
             };
             (Full::All, found)
+        } else if client.is_some() && self.is_reserved(upstream, own) {
+            return Err(Full::All);
         } else {
             return Ok(None);
         };
@@ -411,6 +456,28 @@ impl Table {
         }
     }
 
+    /// Returns whether all free places are for waiting clients that have fewer connections than `own`.
+    fn is_reserved(&self, upstream: &Upstream, own: usize) -> bool {
+        if own == 0 || self.waiting.is_empty() {
+            return false;
+        }
+        let counts = self.counts();
+        let first = self
+            .waiting
+            .keys()
+            .filter(|client| counts.get(client).copied().unwrap_or(0) < own);
+        first.count() >= upstream.max_connections.saturating_sub(self.open.len())
+    }
+
+    /// Returns the number of connections of each client that has connections.
+    fn counts(&self) -> HashMap<&Owner, usize> {
+        let mut counts = HashMap::new();
+        for client in self.open.values().filter_map(|entry| entry.client.as_ref()) {
+            *counts.entry(client).or_default() += 1;
+        }
+        counts
+    }
+
     fn count(&self, client: Option<&Owner>) -> usize {
         let own = self.open.values();
         own.filter(|entry| entry.client.as_ref() == client).count()
@@ -447,11 +514,7 @@ impl Table {
     /// least two connections more than `own`. If the oldest connection is not yet established, ends it and returns `None`: its
     /// place is free when its process has ended.
     fn of_largest(&mut self, own: usize) -> Option<(u64, Arc<UpstreamConnection>)> {
-        let mut counts: HashMap<&Owner, usize> = HashMap::new();
-        for client in self.open.values().filter_map(|entry| entry.client.as_ref()) {
-            *counts.entry(client).or_default() += 1;
-        }
-        let (largest, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+        let (largest, count) = self.counts().into_iter().max_by_key(|(_, count)| *count)?;
         if count < own + 2 {
             return None;
         }
