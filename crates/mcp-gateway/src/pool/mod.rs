@@ -5,6 +5,7 @@
 mod account_failures;
 mod capacity;
 mod sessions;
+mod table;
 
 use std::collections::HashMap;
 use std::mem;
