@@ -39,7 +39,7 @@ impl OAuth {
     /// Returns an error if no token can be obtained. The earlier tokens then remain.
     ///
     /// # Cancel safety
-    /// Dropping the future aborts the sign-in.
+    /// Dropping the future aborts the sign-in. The earlier tokens then remain.
     pub async fn sign_in(&self) -> Result<(), Error> {
         self.inner.load().await?;
         {
