@@ -50,36 +50,6 @@ pub(super) struct HttpSettings<'a> {
     pub(super) announces_on_stderr: bool,
 }
 
-/// Number of files that the program needs at the same time with the default limits of connections and of programs.
-#[cfg(unix)]
-const WANTED_FILES: u64 = 16_384;
-
-/// Raises the limit of open files, which is often 1,024, as far as the system allows it. Each connection needs a file, so a few
-/// clients with slow requests could otherwise keep all others out. Programs that are started later inherit the limit.
-#[cfg(unix)]
-fn raise_file_limit() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
-    let wanted = limit
-        .maximum
-        .map_or(WANTED_FILES, |maximum| maximum.min(WANTED_FILES));
-    let raised = Rlimit {
-        current: Some(wanted),
-        ..limit
-    };
-    let is_low = limit.current.is_some_and(|current| current < wanted);
-    if is_low && let Err(error) = setrlimit(Resource::Nofile, raised) {
-        tracing::warn!(%error, wanted, "failed to raise the limit of open files");
-    }
-    if wanted < WANTED_FILES {
-        tracing::warn!(
-            limit = wanted,
-            wanted = WANTED_FILES,
-            "few files can be open at the same time, so a few clients can keep others out; raise the hard limit of open files"
-        );
-    }
-}
-
 /// Listens on an address. `setting` is the name of the address in error messages.
 pub(super) async fn listen(setting: &str, address: &str) -> Result<TcpListener, Failure> {
     TcpListener::bind(address).await.map_err(|error| {
@@ -245,8 +215,6 @@ pub(super) async fn serve(
     settings: HttpSettings<'_>,
     check_ready: CheckReady,
 ) -> Result<(), Failure> {
-    #[cfg(unix)]
-    raise_file_limit();
     let observer = settings.observer.clone();
     let address = listener.local_addr().map_err(|error| problem(&error))?;
     let cors = cors(settings.allowed_origins)?;

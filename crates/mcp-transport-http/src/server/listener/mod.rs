@@ -3,6 +3,7 @@
 //! Its parts are private: no module outside `listener` imports from it. `docs/listener.md` describes each part and what it saves.
 
 pub(crate) mod connection;
+mod files;
 #[cfg(feature = "http2")]
 mod http2;
 #[cfg(feature = "http2")]
@@ -76,6 +77,10 @@ pub async fn serve(address: impl ToSocketAddrs, server: impl IntoService) -> Res
 /// This function supports HTTP/1.1, and HTTP/2 with the feature `http2`. The extensions of each request contain
 /// the address of its client as a [`PeerAddr`](crate::PeerAddr).
 ///
+/// Each connection needs an open file. On Unix, this function raises the limit of open files of the process to four times
+/// [`ConnectionLimits::max_connections`](crate::ConnectionLimits::max_connections), as far as the hard limit allows it. If the
+/// limit remains too low, it logs a warning and uses at most three quarters of the files for connections.
+///
 /// # Errors
 /// The listener fails permanently.
 ///
@@ -140,7 +145,7 @@ async fn serve_route(
 ) -> Result<(), Error> {
     let options = endpoint.options();
     warn_of_hosts(listener.local_addr()?, options);
-    let max_connections = options.connection_limits.max_connections;
+    let max_connections = files::connections(options.connection_limits.max_connections);
     let permits = Semaphore::new(max_connections.min(Semaphore::MAX_PERMITS));
     let permits = Arc::new(permits);
     // An address gets only its share, so that it cannot take all connections.
@@ -192,14 +197,14 @@ async fn serve_route(
     Ok(())
 }
 
-/// Waits after a failure to accept a connection. If file descriptors are exhausted, closes connections.
+/// Waits after a failure to accept a connection. If the process has no file left, closes idle connections.
 async fn recover(error: &io::Error, wheel: &mut TimerWheel) {
     let is_of_client = matches!(
         error.kind(),
         io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset
     );
     if !is_of_client {
-        wheel.free_files();
+        wheel.close_idle();
         wheel.run_until(sleep(ACCEPT_DELAY)).await;
     }
 }

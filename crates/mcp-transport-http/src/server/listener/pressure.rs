@@ -1,6 +1,6 @@
 //! Ends the responses that have been unread for the longest time, if unread responses use nearly all of the memory for responses.
-//! If nearly all connections are in use, closes idle connections. If the process has no file descriptor left, closes connections
-//! of one address. Other clients can then still be served.
+//! If nearly all connections are in use, or the process has no file left, closes idle connections. Other clients can then still
+//! be served.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -30,50 +30,7 @@ enum Blocked {
 /// Divisor of the number of connections. The quotient is the maximum number of idle connections that are closed at once.
 const IDLE_DIVISOR: usize = 8;
 
-/// Divisor of the number of all connections. The quotient is the number of connections that an address can keep when the process
-/// has no file descriptor left.
-const KEPT_DIVISOR: usize = 4;
-/// Divisor of the number of connections of the largest address. The quotient is how many of these connections are closed at once.
-/// The largest address is the address with the most connections.
-const LARGEST_DIVISOR: usize = 4;
-
 impl WheelState {
-    /// Closes connections because the process has no file descriptor left. If an address has more than a quarter of all
-    /// connections, closes connections of the address with the most connections: first idle connections, then the oldest.
-    /// Otherwise, closes idle connections of all addresses.
-    pub(super) fn free_files(&self) {
-        let timers = lock(&self.timers);
-        let mut by_address =
-            HashMap::<Option<IpAddr>, Vec<(bool, u64, &Arc<ConnectionTimer>)>>::new();
-        for (number, timer) in &timers.entries {
-            let is_busy = timer.head.load(Ordering::Acquire) == NEVER
-                || timer.write.load(Ordering::Acquire) != NEVER
-                || timer.streams.load(Ordering::Acquire) > 0;
-            let of_address = by_address
-                .entry(timer.peer.map(client_network))
-                .or_default();
-            of_address.push((is_busy, *number, timer));
-        }
-        let largest = by_address.into_values().max_by_key(Vec::len);
-        let kept = timers.entries.len() / KEPT_DIVISOR;
-        let Some(mut largest) = largest.filter(|largest| largest.len() > kept) else {
-            drop(timers);
-            return self.close_idle();
-        };
-        largest.sort_unstable_by_key(|(is_busy, number, _)| (*is_busy, *number));
-        largest.truncate(largest.len().div_ceil(LARGEST_DIVISOR));
-        if let Some(omitted) = self.idle_log.admit(std::time::Instant::now()) {
-            tracing::warn!(
-                closed = largest.len(),
-                omitted,
-                "closed connections of the address with most of them: no file descriptor is left; raise the limit of open files"
-            );
-        }
-        for (_, _, timer) in largest {
-            timer.end();
-        }
-    }
-
     /// Closes idle connections: at most an eighth of all connections. Begins with the addresses that have the most idle
     /// connections, and with the connections that have been idle for the longest time. A connection is idle while the server
     /// waits for a request head, even if a part of the head has arrived.

@@ -125,8 +125,6 @@ pub(crate) struct ConnectionTimer {
     /// Whether the connection is HTTP/2. The client of an idle HTTP/2 connection is notified before the connection is closed.
     has_streams: AtomicBool,
     pub(super) peer: Option<IpAddr>,
-    /// Whether the connection must end, because the process needs its file descriptor for other connections.
-    is_ended: AtomicBool,
     /// Number of received bytes of the current request head.
     head_bytes: AtomicUsize,
     /// The permit for the memory of the longest request head so far. It is kept, because hyper's read buffer does not shrink.
@@ -187,7 +185,6 @@ impl TimerWheel {
             streams: AtomicUsize::new(0),
             has_streams: AtomicBool::new(false),
             peer,
-            is_ended: AtomicBool::new(false),
             head_bytes: AtomicUsize::new(0),
             head_memory: Mutex::default(),
             #[cfg(feature = "http2")]
@@ -221,14 +218,14 @@ impl TimerWheel {
                 .wake(|timer| timer.is_head_overdue() || over(&timer.write));
             self.all.relieve();
             if self.all.connections.is_nearly_used() {
-                self.all.close_idle();
+                self.close_idle();
             }
         }
     }
 
-    /// Closes a part of the connections, because the process has no file descriptor left.
-    pub(crate) fn free_files(&self) {
-        self.all.free_files();
+    /// Closes a part of the idle connections, to make room for other clients.
+    pub(crate) fn close_idle(&self) {
+        self.all.close_idle();
     }
 
     /// Advances the clock until `ended` completes. Returns the result of `ended`.
@@ -318,25 +315,6 @@ impl ConnectionTimer {
     /// Stops the timeout for a request head.
     pub(super) fn stop_head_timer(&self) {
         self.head.store(NEVER, Ordering::Release);
-    }
-
-    /// Ends the connection, also during a request.
-    pub(super) fn end(&self) {
-        self.is_ended.store(true, Ordering::Release);
-        if let Some(waker) = &*lock(&self.waker) {
-            waker.wake_by_ref();
-        }
-    }
-
-    /// Returns why the connection must end now, even if its client sends something later.
-    fn reason_to_end(&self) -> Option<&'static str> {
-        if self.is_head_overdue() {
-            Some("no request head within ServerTimeouts::head")
-        } else if self.is_ended.load(Ordering::Acquire) {
-            Some("closed because the process has no file descriptor left")
-        } else {
-            None
-        }
     }
 
     /// Returns whether the timeout for a request head has ended. Returns `false` while the client is still reading a response.

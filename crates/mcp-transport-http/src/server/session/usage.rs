@@ -10,6 +10,17 @@ use crate::sync::lock;
 /// The memory of a session in bytes, without the client identity.
 pub(crate) const SESSION: usize = 5 << 10;
 
+/// Divisor of a limit. The quotient is the part of the limit that only clients with little can use.
+const RESERVED_DIVISOR: usize = 8;
+/// Divisor of a limit. The quotient is what such a client can have: four sessions, or one session with a usual identity, of the
+/// default limits. Without this rule, calls that wait in the sessions of fifty clients would keep all others out.
+const LITTLE_DIVISOR: usize = 1_024;
+
+/// Returns whether a client that has `taken` of a limit may use it up to `total`.
+fn has_room(limit: usize, total: usize, taken: usize) -> bool {
+    total <= limit - limit / RESERVED_DIVISOR || taken <= (limit / LITTLE_DIVISOR).max(1)
+}
+
 /// A number of sessions, and the memory of these sessions in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Usage {
@@ -92,6 +103,13 @@ impl SessionUsage {
             if has_share || has_bytes {
                 return Err(NoRoom::Share);
             }
+            // With 100 %, clients are not distinguished, for example behind a proxy.
+            let has_room = percent >= 100
+                || (is_principal || has_room(max, total.sessions, taken.sessions))
+                    && has_room(max_bytes, total.bytes, taken.bytes);
+            if !has_room {
+                return Err(NoRoom::All);
+            }
             counts.owners.insert(owner.clone(), taken);
         }
         counts.total = total;
@@ -132,6 +150,31 @@ mod tests {
     use mcp_protocol::Principal;
 
     use super::*;
+
+    #[test]
+    fn clients_with_little_have_a_part_of_the_memory() {
+        let options = ServerOptions::new()
+            .with_client_share(10)
+            .with_memory_limits(|memory| memory.max_session_bytes = 1 << 20);
+        let usage = SessionUsage::default();
+        let owner = |last| KnownOwner::address(Ipv4Addr::new(10, 0, 0, last).into());
+        let reserve = |last, bytes| {
+            let part = Usage { sessions: 0, bytes };
+            usage.reserve(Some(&owner(last)), part, &options)
+        };
+        for last in 1..=50 {
+            while reserve(last, 10 << 10).is_ok() {}
+        }
+        let rest = Usage {
+            sessions: 0,
+            bytes: (7 << 17) - usage.total().bytes,
+        };
+        assert!(rest.bytes < 10 << 10);
+        assert_eq!(usage.reserve(None, rest, &options), Ok(()));
+        assert_eq!(reserve(60, 1 << 10), Ok(()));
+        assert_eq!(reserve(60, 1), Err(NoRoom::All));
+        assert_eq!(reserve(61, 1 << 10), Ok(()));
+    }
 
     #[test]
     fn a_client_can_take_only_its_share_of_the_second_half_of_the_memory() {

@@ -53,7 +53,7 @@ impl TimerGuard {
             *lock(&self.timer.waker) = Some(cx.waker().clone());
             match future.as_mut().poll(cx) {
                 Poll::Ready(output) => Poll::Ready(Some(output)),
-                Poll::Pending if self.timer.reason_to_end().is_some() => Poll::Ready(None),
+                Poll::Pending if self.timer.is_head_overdue() => Poll::Ready(None),
                 Poll::Pending => Poll::Pending,
             }
         })
@@ -115,10 +115,10 @@ impl TimerGuard {
             }
             match progress {
                 Poll::Ready(ended) => Poll::Ready(ended.map_err(Into::into)),
-                Poll::Pending => match self.timer.reason_to_end() {
-                    Some(reason) => Poll::Ready(Err(reason.into())),
-                    None => Poll::Pending,
-                },
+                Poll::Pending if self.timer.is_head_overdue() => {
+                    Poll::Ready(Err("no request head within ServerTimeouts::head".into()))
+                }
+                Poll::Pending => Poll::Pending,
             }
         })
         .await
