@@ -107,6 +107,24 @@ mod tests {
         let has = |path: &str| files.iter().any(|(known, ..)| known == Path::new(path));
         assert!(has("/project/.vscode/mcp.json") && has("/home/a/.claude.json"));
         assert!(has("/home/a/.codex/config.toml") && has("/home/a/.config/goose/config.yaml"));
+        for file in [
+            ".codeium/windsurf/mcp_config.json",
+            ".copilot/mcp-config.json",
+            ".lmstudio/mcp.json",
+            ".cache/lm-studio/mcp.json",
+        ] {
+            assert!(has(&format!("/home/a/{file}")), "{file}");
+        }
+        // Linux, macOS and Windows.
+        for folder in [".config", "Library/Application Support", "AppData/Roaming"] {
+            for file in [
+                "mcp.json",
+                "globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+            ] {
+                let path = format!("/home/a/{folder}/Code/User/{file}");
+                assert!(has(&path), "{path}");
+            }
+        }
         let own = known_files(Path::new("/home/a"), home);
         let named = own
             .iter()

@@ -22,7 +22,8 @@ const MAX_TIME: Duration = Duration::from_secs(10);
 /// Maximum size of the output of the command, in bytes.
 const MAX_BYTES: usize = 64 << 10;
 
-/// A shell command whose output is a JSON object of headers. It runs before each connection to the server.
+/// A shell command whose output is a JSON object of headers. It runs before each connection to the server, and again if the server
+/// refuses a message with status 401.
 ///
 /// As in Claude Code, the command receives all environment variables of this process, and `CLAUDE_CODE_MCP_SERVER_NAME` and
 /// `CLAUDE_CODE_MCP_SERVER_URL`. The shell, not this crate, replaces references such as `${NAME}` in the command.
@@ -74,7 +75,9 @@ impl HeadersHelper {
         Ok(())
     }
 
-    /// Returns a transport. When it is started, it runs the command and passes the headers to `build`.
+    /// Returns a transport. When it is started, it runs the command and passes the headers to `build`. If the server then refuses
+    /// a message with status 401, it runs the command again and passes the new headers to `build`, which can check them; the
+    /// messages of the connection get the new headers.
     pub fn transport<B>(self, url: impl Into<String>, build: B) -> impl Transport + Clone
     where
         B: Fn(BTreeMap<String, String>) -> Result<HttpTransport, TransportError>,
@@ -206,7 +209,16 @@ impl Transport for HelperTransport {
     ) -> BoxFuture<'static, Result<Arc<dyn Connection>, TransportError>> {
         Box::pin(async move {
             let headers = self.helper.headers(&self.url).await?;
-            Box::new((self.build)(headers)?).start(inbound).await
+            let http = (self.build)(headers)?;
+            let renew = move || -> BoxFuture<'static, Result<_, TransportError>> {
+                let this = (*self).clone();
+                Box::pin(async move {
+                    let headers = this.helper.headers(&this.url).await?;
+                    drop((this.build)(headers.clone())?);
+                    Ok(headers)
+                })
+            };
+            Box::new(http.renew_headers(renew)).start(inbound).await
         })
     }
 }

@@ -102,6 +102,24 @@ impl ServerConfig {
         })
     }
 
+    /// Sets an environment variable of a child process. Has no effect for a server over HTTP.
+    #[must_use]
+    pub fn with_env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        if let Launch::Stdio { env, .. } = &mut self.launch {
+            env.insert(name.into(), value.into());
+        }
+        self
+    }
+
+    /// Sets a header of each request to a server over HTTP. Has no effect for a child process.
+    #[must_use]
+    pub fn with_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        if let Launch::Http { headers, .. } = &mut self.launch {
+            headers.insert(name.into(), value.into());
+        }
+        self
+    }
+
     pub(super) fn new(launch: Launch) -> Self {
         Self {
             launch,

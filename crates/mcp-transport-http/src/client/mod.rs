@@ -26,10 +26,12 @@ mod opening;
 mod options;
 mod outbox;
 mod refusal;
+mod renew;
 mod resume;
 mod session;
 mod state;
 mod transport;
+mod user_headers;
 mod wire;
 
 pub use self::options::ClientOptions;

@@ -1,7 +1,8 @@
 //! The public client transport: URL, headers, credentials, options.
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use http::header::{self, HeaderName};
 use http::{HeaderMap, Request, Response};
@@ -9,17 +10,17 @@ use http_body::Body;
 use mcp_protocol::{BoxFuture, Connection, Inbound, Transport, TransportError};
 use tower_service::Service;
 
-use crate::client::call::stateless::{METHOD, NAME, PARAM_PREFIX};
 use crate::client::inbox::listen;
 use crate::client::link::ConnectionHandle;
 use crate::client::opening::reinitialize;
 use crate::client::options::ClientOptions;
+use crate::client::renew::{Renew, RenewedHeaders};
 use crate::client::state::ClientState;
-use crate::client::wire::authorize::{Authorize, bearer, secret_value};
+use crate::client::user_headers::checked_header;
+use crate::client::wire::authorize::{Authorize, bearer};
 use crate::client::wire::connect;
 use crate::client::wire::connection::HttpConnection;
 use crate::client::wire::url::ServerUrl;
-use crate::headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 use crate::http_service::{HttpService, RequestBody, TowerService};
 use crate::proxy::ClientProxy;
 
@@ -62,6 +63,7 @@ pub struct HttpTransport {
     endpoint: ServerUrl,
     headers: HeaderMap,
     authorize: Option<Arc<dyn Authorize>>,
+    renew: Option<Arc<Renew>>,
     options: ClientOptions,
     tls: connect::Tls,
     proxy: ClientProxy,
@@ -69,24 +71,6 @@ pub struct HttpTransport {
     /// The built-in HTTP client. It is created when this transport or a clone is first started.
     built_in: Arc<OnceLock<Arc<dyn HttpService<RequestBody>>>>,
 }
-
-/// Headers that only the transport itself sets, and headers that apply to a single HTTP connection.
-const OWN: [HeaderName; 14] = [
-    header::EXPECT,
-    header::TE,
-    header::TRAILER,
-    header::UPGRADE,
-    header::ACCEPT,
-    header::CONTENT_TYPE,
-    header::CONTENT_LENGTH,
-    header::CONNECTION,
-    header::TRANSFER_ENCODING,
-    SESSION_ID,
-    PROTOCOL_VERSION,
-    LAST_EVENT_ID,
-    METHOD,
-    NAME,
-];
 
 impl HttpTransport {
     /// Creates a transport for the MCP endpoint at `url`.
@@ -98,6 +82,7 @@ impl HttpTransport {
             endpoint: ServerUrl::parse(url.as_ref())?,
             headers: HeaderMap::new(),
             authorize: None,
+            renew: None,
             options: ClientOptions::default(),
             tls: connect::Tls::default(),
             proxy: ClientProxy::default(),
@@ -112,21 +97,24 @@ impl HttpTransport {
     /// Returns an error if the name or value is not valid in a header, or if the protocol itself
     /// uses the header.
     pub fn header(mut self, name: &str, value: &str) -> Result<Self, TransportError> {
-        let header = name.parse::<HeaderName>().map_err(|error| {
-            TransportError::new(format!("{name:?} is not a valid header name")).with_source(error)
-        })?;
-        if OWN.contains(&header) || header.as_str().starts_with(PARAM_PREFIX) {
-            return Err(TransportError::new(format!(
-                "the header {header} is set by the protocol and cannot be changed"
-            )));
-        }
-        let value = secret_value(value).ok_or_else(|| {
-            TransportError::new(format!(
-                "the value of header {header} has characters other than visible ASCII and spaces"
-            ))
-        })?;
-        self.headers.insert(header, value);
+        let (name, value) = checked_header(name, value)?;
+        self.headers.insert(name, value);
         Ok(self)
+    }
+
+    /// Sets a function that returns new values of headers after the server has refused a message with status 401, for example
+    /// because a token has expired. The new headers replace headers with the same names in all later messages of the connection.
+    /// If they differ from those of the refused message, the message is sent again. Each connection calls the function at most
+    /// once in 10 s. If the function fails, the refused message fails with its error.
+    ///
+    /// The function has no effect if an [authorizer](Self::authorize) is set.
+    pub fn renew_headers<F>(mut self, renew: F) -> Self
+    where
+        F: Fn() -> BoxFuture<'static, Result<BTreeMap<String, String>, TransportError>>,
+        F: Send + Sync + 'static,
+    {
+        self.renew = Some(Arc::new(renew));
+        self
     }
 
     /// Sends this bearer token with every message. The token is never logged.
@@ -217,11 +205,16 @@ impl HttpTransport {
                 (service, Some(self.endpoint.host_header()?))
             }
         };
+        let renewed = Arc::<Mutex<HeaderMap>>::default();
+        let renewing = |renew| -> Arc<dyn Authorize> {
+            Arc::new(RenewedHeaders::new(renew, Arc::clone(&renewed)))
+        };
         let http = HttpConnection {
             endpoint: self.endpoint,
             host,
             headers: self.headers,
-            authorize: self.authorize,
+            authorize: self.authorize.or_else(|| self.renew.map(renewing)),
+            renewed,
             service,
             redirects: self.options.redirects,
         };

@@ -135,6 +135,7 @@ impl ProxyAddress {
     }
 
     /// Returns whether the proxy forwards requests to `http` URLs without a tunnel.
+    #[cfg(feature = "client")]
     pub(crate) fn forwards(&self) -> bool {
         matches!(self.kind, ProxyKind::Http | ProxyKind::Https)
     }

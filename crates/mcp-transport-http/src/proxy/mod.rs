@@ -19,6 +19,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use mcp_protocol::TransportError;
 
 pub(crate) use self::address::ProxyAddress;
+#[cfg(feature = "client")]
 pub(crate) use self::tunnel::ProxyError;
 pub use self::tunnel::{ClientStream, Tunnel};
 

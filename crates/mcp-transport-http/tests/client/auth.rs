@@ -1,6 +1,7 @@
 //! Authorization.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use mcp_protocol::{BoxFuture, TransportError};
@@ -181,4 +182,82 @@ async fn headers_and_a_token_are_sent_with_every_message() {
     let headers = pair.headers_of(method::TOOLS_CALL).await;
     assert_eq!(headers["authorization"], "Bearer t0ken");
     assert_eq!(headers["x-tenant"], "blue");
+}
+
+/// A function that returns a new token at each call, as long as there is one.
+fn tokens(
+    tokens: &'static [&str],
+) -> impl Fn() -> BoxFuture<'static, Result<BTreeMap<String, String>, TransportError>> {
+    let next = AtomicUsize::new(0);
+    move || {
+        let token = tokens.get(next.fetch_add(1, Ordering::Relaxed));
+        let headers = token.map(|token| ("X-Token".to_owned(), (*token).to_owned()));
+        let headers = headers.ok_or_else(|| TransportError::new("there are no more tokens"));
+        Box::pin(std::future::ready(
+            headers.map(|header| BTreeMap::from([header])),
+        ))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn refused_headers_are_renewed() {
+    let (wire, server) = wire();
+    let http = http(wire, quiet_but_listening()).header("x-token", "one");
+    let http = http
+        .unwrap()
+        .renew_headers(tokens(&["token-two", "token-two"]));
+    let pair = Pair::with(http, server, ear()).await;
+    let mut pair = pair.opened(Some(SESSION)).await;
+    pair.server.expect_get().await.status(405);
+    // Both messages are refused, and the headers are renewed once.
+    let calls = [pair.call(method::TOOLS_CALL), pair.call(method::TOOLS_LIST)];
+    let refused = [pair.server.next().await, pair.server.next().await];
+    for seen in refused {
+        assert_eq!(seen.header("x-token"), Some("one"));
+        seen.status(401);
+    }
+    for _ in 0..2 {
+        let seen = pair.server.next().await;
+        assert_eq!(seen.header("x-token"), Some("token-two"));
+        seen.answer(&json!({}));
+    }
+    for call in calls {
+        result(call).await;
+    }
+    // The function is not called again within 10 s, and not for status 403.
+    for (status, waits) in [(401, false), (403, true)] {
+        if waits {
+            tokio::time::advance(std::time::Duration::from_secs(11)).await;
+        }
+        let call = pair.call(method::TOOLS_LIST);
+        pair.server.expect(method::TOOLS_LIST).await.status(status);
+        let error = failure(call).await;
+        assert!(error.contains(&status.to_string()), "{error}");
+    }
+    // Equal headers are not sent again, and an error does not contain them.
+    let call = pair.call(method::TOOLS_LIST);
+    let seen = pair.server.expect(method::TOOLS_LIST).await;
+    let body = r#"{"error_description":"token-two has expired"}"#;
+    seen.respond(401, &[("content-type", "application/json")], body);
+    let error = failure(call).await;
+    assert!(
+        error.contains("401") && error.contains("[secret] has expired"),
+        "{error}"
+    );
+    // If the function fails, the message fails with its error. Messages that were refused meanwhile do not call it again.
+    tokio::time::advance(std::time::Duration::from_secs(11)).await;
+    let calls = [pair.call(method::TOOLS_LIST), pair.call(method::TOOLS_LIST)];
+    for seen in [pair.server.next().await, pair.server.next().await] {
+        seen.status(401);
+    }
+    let mut errors = Vec::new();
+    for call in calls {
+        errors.push(failure(call).await);
+    }
+    let is_error = |error: &&String| **error == "there are no more tokens";
+    assert_eq!(errors.iter().filter(is_error).count(), 1, "{errors:?}");
+    assert!(
+        errors.iter().any(|error| error.contains("401")),
+        "{errors:?}"
+    );
 }

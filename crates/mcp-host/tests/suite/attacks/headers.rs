@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use super::{Person, config, settled};
 use crate::support::{Folder, client};
 
-/// A server that answers one request with an error, and returns its address. The thread returns the head of the request.
-fn refusing() -> (String, std::thread::JoinHandle<String>) {
+/// A server that answers one request with each of these statuses, and returns its URL. The thread returns the heads of the requests.
+fn refusing(statuses: &'static [&str]) -> (String, std::thread::JoinHandle<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let head = std::thread::spawn(move || {
+    let answer = move |status: &&str| {
         let (mut stream, _) = listener.accept().unwrap();
         let mut head = Vec::new();
         while !head.windows(4).any(|end| end == b"\r\n\r\n") {
@@ -21,12 +21,13 @@ fn refusing() -> (String, std::thread::JoinHandle<String>) {
             let length = stream.read(&mut part).unwrap();
             head.extend_from_slice(&part[..length]);
         }
-        stream
-            .write_all(b"HTTP/1.1 403 Forbidden\r\nconnection: close\r\ncontent-length: 0\r\n\r\n")
-            .unwrap();
-        String::from_utf8(head).unwrap()
-    });
-    (format!("http://{address}/mcp"), head)
+        let response =
+            format!("HTTP/1.1 {status} x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+        stream.write_all(response.as_bytes()).unwrap();
+        String::from_utf8(head).unwrap().to_ascii_lowercase()
+    };
+    let heads = std::thread::spawn(move || statuses.iter().map(answer).collect());
+    (format!("http://{address}/mcp"), heads)
 }
 
 /// A command that writes a header, and a line to the file `ran` in the folder.
@@ -38,7 +39,7 @@ fn helper(folder: &Folder) -> String {
 #[tokio::test]
 async fn a_command_for_headers_runs_only_after_consent_that_shows_it() {
     let folder = Folder::new("headers");
-    let (url, head) = refusing();
+    let (url, heads) = refusing(&["403"]);
     let command = helper(&folder);
     let server = json!({ "url": url, "headers": { "x-token": "static", "X-Other": "kept" }, "headersHelper": command });
     let person = Person::default();
@@ -61,10 +62,8 @@ async fn a_command_for_headers_runs_only_after_consent_that_shows_it() {
         assert!(text.contains(part), "{part}: {text}");
     }
     let host = start(Decision::AllowOnce).await;
-    let head = tokio::task::spawn_blocking(|| head.join().unwrap())
-        .await
-        .unwrap();
-    let head = head.to_ascii_lowercase();
+    let heads = tokio::task::spawn_blocking(|| heads.join().unwrap());
+    let head = &heads.await.unwrap()[0];
     assert!(
         head.contains("x-token: from-helper\r\n") && head.contains("x-other: kept\r\n"),
         "{head}"
@@ -72,6 +71,25 @@ async fn a_command_for_headers_runs_only_after_consent_that_shows_it() {
     assert!(!head.contains("static"), "{head}");
     assert!(folder.0.join("ran").exists());
     denied.close().await;
+    host.close().await;
+}
+
+/// Tokens expire while a connection is open.
+#[tokio::test]
+async fn a_command_for_headers_runs_again_after_a_refusal() {
+    let folder = Folder::new("headers-again");
+    let (url, heads) = refusing(&["401", "403"]);
+    let ran = folder.0.join("ran").display().to_string();
+    let command =
+        format!("echo ran >> '{ran}'; printf '{{\"X-Token\": \"%d\"}}' \"$(wc -l < '{ran}')\"");
+    let server = json!({ "url": url, "headersHelper": command });
+    let builder = Host::builder(client()).servers(config(&server));
+    let host = settled(builder.consent(Person::default().answers(Decision::AllowOnce))).await;
+    let heads = tokio::task::spawn_blocking(|| heads.join().unwrap());
+    let heads = heads.await.unwrap();
+    for (head, token) in heads.iter().zip(["1", "2"]) {
+        assert!(head.contains(&format!("x-token: {token}\r\n")), "{head}");
+    }
     host.close().await;
 }
 

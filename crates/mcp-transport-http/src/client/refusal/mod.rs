@@ -9,6 +9,7 @@ use crate::client::session::current::Session;
 use crate::client::state::ClientState;
 use crate::client::wire::MAX_QUOTED;
 use crate::http_service::ResponseBody;
+use crate::sync::lock;
 use http::header::{DATE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, Response, StatusCode};
 use mcp_jsonrpc::{
@@ -267,7 +268,9 @@ fn words(body: &Value) -> Option<String> {
 
 /// Removes the client's secrets from text that the server sent.
 fn redact(text: &str, state: &ClientState, session: &Session) -> String {
-    let values = state.http.headers.values().chain(&session.id);
+    let renewed = lock(&state.http.renewed).clone();
+    let values = state.http.headers.values().chain(renewed.values());
+    let values = values.chain(&session.id);
     let values = values.filter_map(|value| value.to_str().ok());
     let query = state.http.endpoint.uri().query().unwrap_or_default();
     let query = query

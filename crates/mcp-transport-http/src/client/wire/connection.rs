@@ -1,7 +1,7 @@
 //! One HTTP request to the server and the head of its response: headers, credentials, redirects.
 
 use mcp_jsonrpc::quote;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -36,6 +36,8 @@ pub(crate) struct HttpConnection {
     pub(crate) host: Option<HeaderValue>,
     pub(crate) headers: HeaderMap,
     pub(crate) authorize: Option<Arc<dyn Authorize>>,
+    /// Headers that replace others of the same name. `authorize` sets them.
+    pub(crate) renewed: Arc<Mutex<HeaderMap>>,
     pub(crate) service: Arc<dyn HttpService<RequestBody>>,
     pub(crate) redirects: usize,
 }

@@ -1,0 +1,98 @@
+//! Headers that replace others after the server has refused them.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use http::{HeaderMap, StatusCode};
+use mcp_protocol::{BoxFuture, TransportError};
+use tokio::time::Instant;
+
+use crate::client::user_headers::checked_header;
+use crate::client::wire::authorize::{AfterRefusal, Authorize};
+use crate::sync::lock;
+
+/// Minimum time between two calls of the function that returns new headers. A server that refuses all headers does not cause more.
+const MIN_INTERVAL: Duration = Duration::from_secs(10);
+
+/// The headers by name.
+type Headers = BTreeMap<String, String>;
+/// Returns new headers.
+pub(crate) type Renew =
+    dyn Fn() -> BoxFuture<'static, Result<Headers, TransportError>> + Send + Sync;
+
+/// Replaces headers of all messages of a connection after the server has refused a message with status 401.
+pub(crate) struct RenewedHeaders {
+    renew: Arc<Renew>,
+    /// The headers that the last call of `renew` has returned.
+    headers: Arc<Mutex<HeaderMap>>,
+    /// The end of the last call of `renew`. Locked while the function runs.
+    renewed_at: tokio::sync::Mutex<Option<Instant>>,
+}
+
+impl RenewedHeaders {
+    /// `headers` are shared with the connection, which removes their values from error messages.
+    pub(crate) fn new(renew: Arc<Renew>, headers: Arc<Mutex<HeaderMap>>) -> Self {
+        Self {
+            renew,
+            headers,
+            renewed_at: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// Returns whether a message was sent with the current headers.
+    fn are_in(&self, sent: &HeaderMap) -> bool {
+        let headers = lock(&self.headers);
+        headers
+            .iter()
+            .all(|(name, value)| sent.get(name) == Some(value))
+    }
+
+    async fn after_refusal(&self, sent: &HeaderMap) -> Result<AfterRefusal, TransportError> {
+        let mut renewed_at = self.renewed_at.lock().await;
+        if !self.are_in(sent) {
+            // Another message was refused first.
+            return Ok(AfterRefusal::SendAgain);
+        }
+        if renewed_at.is_some_and(|at| at.elapsed() < MIN_INTERVAL) {
+            return Ok(AfterRefusal::GiveUp);
+        }
+        let renewed = (self.renew)().await;
+        // Messages that were refused meanwhile fail if this call has failed.
+        *renewed_at = Some(Instant::now());
+        let renewed = renewed?;
+        let headers = renewed
+            .iter()
+            .map(|(name, value)| checked_header(name, value));
+        *lock(&self.headers) = headers.collect::<Result<_, _>>()?;
+        Ok(match self.are_in(sent) {
+            true => AfterRefusal::GiveUp,
+            false => AfterRefusal::SendAgain,
+        })
+    }
+}
+
+impl Authorize for RenewedHeaders {
+    fn authorize<'a>(
+        &'a self,
+        request: &'a mut http::request::Parts,
+    ) -> BoxFuture<'a, Result<(), TransportError>> {
+        for (name, value) in &*lock(&self.headers) {
+            request.headers.insert(name, value.clone());
+        }
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn refused<'a>(
+        &'a self,
+        request: &'a http::request::Parts,
+        response: &'a http::response::Parts,
+    ) -> BoxFuture<'a, Result<AfterRefusal, TransportError>> {
+        Box::pin(async move {
+            match response.status {
+                StatusCode::UNAUTHORIZED => self.after_refusal(&request.headers).await,
+                _ => Ok(AfterRefusal::GiveUp),
+            }
+        })
+    }
+}
