@@ -120,6 +120,7 @@ impl UpstreamConnection {
             inner: transport,
             routes: Arc::clone(&routes),
             is_open: Arc::clone(&is_open),
+            server: Arc::clone(&upstream.name),
             permit: Arc::clone(&permit),
         };
         let mut builder = upstream
@@ -331,7 +332,9 @@ pub(crate) fn hidden_response(server: &str, error: &CallError, log: &LogLimit) -
         CallError::Failed(error) if error.is_session_replaced() => {
             "had lost the session, and a new session is open, so call again"
         }
-        CallError::Failed(_) => "did not respond",
+        CallError::Failed(error) if error.is_temporary() => "did not respond",
+        // For example a refused token.
+        CallError::Failed(_) => "did not accept the request",
         error => return no_response(server, error),
     };
     if let Some(omitted) = log.admit(std::time::Instant::now()) {
@@ -389,6 +392,7 @@ struct RelayTransport {
     inner: Box<dyn Transport>,
     routes: Arc<Routes>,
     is_open: Arc<watch::Sender<bool>>,
+    server: Arc<str>,
     permit: Arc<Permit>,
 }
 
@@ -401,6 +405,8 @@ impl Transport for RelayTransport {
             inner: inbound,
             routes: self.routes,
             is_open: self.is_open,
+            server: self.server,
+            permit: Arc::downgrade(&self.permit),
         };
         let starting = self.inner.start(Arc::new(relay));
         let permit = self.permit;
@@ -415,11 +421,13 @@ impl Transport for RelayTransport {
         let inner = self.inner.reconnect()?;
         let routes = Arc::clone(&self.routes);
         let is_open = Arc::clone(&self.is_open);
+        let server = Arc::clone(&self.server);
         let permit = Arc::clone(&self.permit);
         Some(Box::new(Self {
             inner,
             routes,
             is_open,
+            server,
             permit,
         }))
     }
@@ -430,6 +438,8 @@ struct RelayInbound {
     inner: Arc<dyn Inbound>,
     routes: Arc<Routes>,
     is_open: Arc<watch::Sender<bool>>,
+    server: Arc<str>,
+    permit: Weak<Permit>,
 }
 
 impl ForwardInbound for RelayInbound {
@@ -460,6 +470,13 @@ impl ForwardInbound for RelayInbound {
 
     fn closed(&self, reason: &Closed) {
         self.is_open.send_replace(false);
+        // The error of a connection that was not yet established is logged elsewhere.
+        if !reason.is_local()
+            && let Some(permit) = self.permit.upgrade()
+            && let Some(omitted) = permit.admit_log_of_end()
+        {
+            tracing::warn!(server = %self.server, %reason, omitted, "the connection to the server has ended");
+        }
         self.inner.closed(reason);
     }
 }

@@ -280,7 +280,8 @@ impl Upstream {
     /// Sets the maximum number of open connections to the server. Default 256. At the limit, the connection that has been unused
     /// for the longest time is closed. If all connections are in use, the gateway compares the client of the new request with the
     /// client that has the most connections. If the client with the most connections has at least two more, its oldest connection
-    /// is closed, and the calls on this connection fail. Otherwise, the new request fails.
+    /// is closed, and the calls on this connection fail. Otherwise, the new request fails if no connection becomes unused within
+    /// 2 s, or within 6 s if a connection is being closed for the client.
     #[must_use]
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.max_connections = connections;

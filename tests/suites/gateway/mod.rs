@@ -103,12 +103,17 @@ impl Scripted {
             .await
     }
 
-    /// Accepts the next connection of the gateway, to a server with these capabilities.
-    pub(crate) async fn accept_with(&mut self, capabilities: Value) -> (PipeEnd, Value) {
+    /// Accepts the next connection of the gateway, before the handshake.
+    pub(crate) async fn accept_raw(&mut self) -> PipeEnd {
         let accepted = self.0.recv();
         // A paused clock advances only when nothing else happens.
         let accepted = tokio::time::timeout(Duration::from_secs(120), accepted).await;
-        let mut server = accepted.expect("a connection in time").unwrap();
+        accepted.expect("a connection in time").unwrap()
+    }
+
+    /// Accepts the next connection of the gateway, to a server with these capabilities.
+    pub(crate) async fn accept_with(&mut self, capabilities: Value) -> (PipeEnd, Value) {
+        let mut server = self.accept_raw().await;
         let params = server.welcome("2025-11-25", capabilities).await;
         server.expect("notifications/initialized").await;
         (server, params)

@@ -331,6 +331,63 @@ async fn a_subscription_connects_to_servers_whose_connection_has_ended() {
     peer.wire.expect("notifications/tools/list_changed").await;
 }
 
+const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// Answers requests of the gateway to a stateless server, until it opens a stream of changes. Returns the acknowledged request.
+async fn listening(server: &mut PipeEnd) -> Value {
+    loop {
+        let request = server.recv().await;
+        let result = match request["method"].as_str().unwrap() {
+            "server/discover" => json!({
+                "resultType": "complete", "supportedVersions": ["2026-07-28"],
+                "capabilities": { "tools": { "listChanged": true } }, "ttlMs": 0, "cacheScope": "private",
+                "_meta": { "io.modelcontextprotocol/serverInfo": { "name": "scripted", "version": "0" } },
+            }),
+            "tools/list" => no_tools(),
+            "subscriptions/listen" => {
+                let meta = json!({ SUBSCRIPTION_KEY: request["id"] });
+                let filter = &request["params"]["notifications"];
+                let params = json!({ "notifications": filter, "_meta": meta });
+                let method = "notifications/subscriptions/acknowledged";
+                server.notify(method, params).await;
+                return request;
+            }
+            other => panic!("{other}"),
+        };
+        server.answer(&request, result).await;
+    }
+}
+
+fn no_tools() -> Value {
+    json!({ "resultType": "complete", "tools": [], "ttlMs": 0, "cacheScope": "private" })
+}
+
+/// A server ends the stream when it shuts down, and its next process does not know the stream.
+#[tokio::test(start_paused = true)]
+async fn changes_are_received_after_the_server_has_ended_the_stream_of_changes() {
+    let (settings, mut servers) = Scripted::upstream();
+    let settings = settings.negotiation(Revision::LATEST, Negotiation::Stateless);
+    let connecting = tokio::spawn(mcp_gateway::Proxy::connect(settings));
+    let mut server = servers.accept_raw().await;
+    let first = listening(&mut server).await;
+    let meta = json!({ SUBSCRIPTION_KEY: first["id"] });
+    let end = json!({ "resultType": "complete", "_meta": meta });
+    server.answer(&first, end).await;
+    let second = listening(&mut server).await;
+    let mut peer = Peer::new(connecting.await.unwrap().unwrap());
+    let listen = json!({ "notifications": { "toolsListChanged": true } });
+    peer.request("subscriptions/listen", listen).await;
+    peer.wire
+        .expect("notifications/subscriptions/acknowledged")
+        .await;
+    let changed = "notifications/tools/list_changed";
+    let meta = json!({ SUBSCRIPTION_KEY: second["id"] });
+    server.notify(changed, json!({ "_meta": meta })).await;
+    let refresh = server.expect("tools/list").await;
+    server.answer(&refresh, no_tools()).await;
+    peer.wire.expect(changed).await;
+}
+
 /// A flood of notifications of a server becomes few notifications to clients.
 #[tokio::test(start_paused = true)]
 async fn a_flood_of_list_changes_becomes_few_notifications() {

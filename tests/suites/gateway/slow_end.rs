@@ -13,6 +13,8 @@ use crate::prelude::*;
 struct SlowConnection {
     inner: Arc<dyn Connection>,
     running: Arc<AtomicUsize>,
+    /// The other end of a connection that nothing reads.
+    _far: Option<tokio::io::DuplexStream>,
 }
 
 impl Connection for SlowConnection {
@@ -53,7 +55,12 @@ impl Transport for SlowTransport {
             let running = self.running;
             let now = running.fetch_add(1, Ordering::AcqRel) + 1;
             self.most.fetch_max(now, Ordering::AcqRel);
-            Ok(Arc::new(SlowConnection { inner, running }) as Arc<dyn Connection>)
+            let _far = None;
+            Ok(Arc::new(SlowConnection {
+                inner,
+                running,
+                _far,
+            }) as Arc<dyn Connection>)
         })
     }
 }
@@ -148,6 +155,15 @@ async fn starts_without_an_answer_do_not_lock_others_out() {
     must_hang.store(false, Ordering::Release);
     let reply = timeout(Duration::from_secs(8), call(9)).await.unwrap();
     assert!(reply["result"].is_object(), "{reply}");
+    // The client whose server was stopped learns the reason.
+    let replies = waiting.join_all().await;
+    let is_reason = |reply: &Value| reply.to_string().contains("stopped before it answered");
+    let reasons = replies.iter().filter(|reply| is_reason(reply));
+    let reasons: Vec<_> = reasons.map(Value::to_string).collect();
+    assert!(!reasons.is_empty(), "{replies:?}");
+    for reason in reasons {
+        assert!(!reason.contains("cannot be reached"), "{reason}");
+    }
 }
 
 /// A transport whose connection reads nothing, if `hangs` is true.
@@ -172,40 +188,12 @@ impl Transport for HungTransport {
             let transport = mcp_transport_stdio::Pipe::new(read, write);
             let inner = Box::new(transport).start(inbound).await?;
             self.running.fetch_add(1, Ordering::AcqRel);
-            let (running, _far) = (self.running, far);
-            Ok(Arc::new(HungConnection {
+            let (running, _far) = (self.running, Some(far));
+            Ok(Arc::new(SlowConnection {
                 inner,
                 running,
                 _far,
             }) as Arc<dyn Connection>)
         })
-    }
-}
-
-#[derive(Debug)]
-struct HungConnection {
-    inner: Arc<dyn Connection>,
-    running: Arc<AtomicUsize>,
-    _far: tokio::io::DuplexStream,
-}
-
-impl Connection for HungConnection {
-    fn link(&self) -> Arc<dyn Link> {
-        self.inner.link()
-    }
-
-    fn close(&self) -> BoxFuture<'static, Result<(), TransportError>> {
-        let (close, running) = (self.inner.close(), Arc::clone(&self.running));
-        Box::pin(async move {
-            let closed = close.await;
-            // sleep: the clock is paused.
-            sleep(Duration::from_secs(3)).await;
-            running.fetch_sub(1, Ordering::AcqRel);
-            closed
-        })
-    }
-
-    fn closed(&self) -> BoxFuture<'static, Closed> {
-        self.inner.closed()
     }
 }

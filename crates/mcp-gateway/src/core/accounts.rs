@@ -51,7 +51,8 @@ impl Core {
     pub(super) fn not_opened(&self, client: &Owner, error: Error) -> ErrorObject {
         let server = &*self.upstream.name;
         match error {
-            Error::Rejected(reason) if self.upstream.has_accounts() => reason,
+            // The reason is not an error of the server, but for example a user without an account.
+            Error::Rejected(reason) => reason,
             error if self.upstream.has_accounts() => {
                 if let Some(omitted) = self.failures.admit(std::time::Instant::now()) {
                     tracing::warn!(server, %client, %error, omitted, "the server cannot be reached with the account of a user");

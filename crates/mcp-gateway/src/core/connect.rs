@@ -129,7 +129,11 @@ impl Core {
         let responds = timeout(RESPONSE_TIMEOUT, async {
             let connection = self.shared().await.map_err(|_| "it is not connected")?;
             let response = connection.client.ping().await;
-            response.map_err(|_| "it does not respond")
+            response.map_err(|error| match error {
+                // For example a refused token.
+                Error::Transport(error) if !error.is_temporary() => "it does not accept requests",
+                _ => "it does not respond",
+            })
         });
         let reason = match responds.await {
             Ok(Ok(_)) => {
@@ -168,16 +172,7 @@ impl Core {
 
     /// Opens the connection again when it has ended, as long as clients need it.
     pub(crate) fn watch_shared(self: &Arc<Self>, connection: &Arc<UpstreamConnection>) {
-        let (ended, core) = (connection.ended(), Arc::downgrade(self));
-        self.reconnect_after(async move {
-            ended.await;
-            if let Some(core) = core.upgrade()
-                && !*core.closing.borrow()
-                && !core.shared.is_released()
-            {
-                tracing::warn!(server = %core.upstream.name, "the connection to the server has ended");
-            }
-        });
+        self.reconnect_after(connection.ended());
     }
 
     pub(super) fn reconnect_after(

@@ -35,6 +35,8 @@ const MAX_QUEUED_BYTES: usize = 64 << 20;
 pub(crate) struct Capacity {
     table: Mutex<Table>,
     log: LogLimit,
+    /// Limits the log of connections that the server has ended.
+    end_log: LogLimit,
     /// The size of the messages that the server has not read.
     queued: Budget,
 }
@@ -44,6 +46,7 @@ impl Default for Capacity {
         Self {
             table: Mutex::default(),
             log: LogLimit::default(),
+            end_log: LogLimit::default(),
             queued: Budget::new("messages that the server has not read", MAX_QUEUED_BYTES),
         }
     }
@@ -139,6 +142,16 @@ impl Permit {
             entry.start = stage;
         }
         table.start_next();
+    }
+
+    /// Returns whether the end of the connection is logged: the number of ends that were not logged before, or `None`. The end is
+    /// not logged if the connection was not yet established.
+    pub(crate) fn admit_log_of_end(&self) -> Option<u64> {
+        let table = lock(&self.capacity.table);
+        let is_established = table.open.get(&self.number)?.is_established;
+        drop(table);
+        let now = std::time::Instant::now();
+        is_established.then(|| self.capacity.end_log.admit(now))?
     }
 
     /// Charges the client of the connection for a message until the server has read it.
