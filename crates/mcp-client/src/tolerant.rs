@@ -1,18 +1,57 @@
-//! Repairs of results whose deviation from the schema is harmless. A result is repaired only after the strict decoding has
-//! failed.
+//! Repairs of results and log messages whose deviation from the schema is harmless. They are repaired only after the strict
+//! decoding has failed.
 
 use mcp_jsonrpc::{DecodeError, RawJson};
 use mcp_protocol::tolerance::{repair_capabilities, repair_implementation, undecorate};
 use mcp_protocol::{Deviation, Tolerance};
 use mcp_types::{
-    CallToolResult, ContentBlock, Prompt, Resource, ResourceTemplate, SERVER_INFO_KEY,
-    ServerCapabilities, Tool, method,
+    CallToolResult, ContentBlock, LoggingLevel, LoggingMessageNotificationParams, Prompt, Resource,
+    ResourceTemplate, SERVER_INFO_KEY, ServerCapabilities, Tool, method,
 };
 use serde::Deserialize as _;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::Error;
+
+/// Decodes the params of a log message, and repairs its level and its data if necessary.
+///
+/// # Errors
+/// The params are not an object, or deviations are not tolerated.
+pub(crate) fn log_message(
+    text: &str,
+    tolerance: &Tolerance,
+) -> Result<LoggingMessageNotificationParams, serde_json::Error> {
+    serde_json::from_str(text).or_else(|problem| {
+        let repaired =
+            log_params(text).filter(|_| tolerance.admits(Deviation::MalformedLogMessage, &problem));
+        repaired.ok_or(problem)
+    })
+}
+
+#[cold]
+fn log_params(text: &str) -> Option<LoggingMessageNotificationParams> {
+    let mut params: Value = serde_json::from_str(text).ok()?;
+    let level = params
+        .get("level")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let level = match &*level.to_ascii_lowercase() {
+        "warn" => json!("warning"),
+        level => json!(level),
+    };
+    let is_level = LoggingLevel::deserialize(&level).is_ok();
+    let members = params.as_object_mut()?;
+    members.insert(
+        "level".to_owned(),
+        if is_level { level } else { json!("info") },
+    );
+    if !members.contains_key("data") {
+        let message = members.get("message").cloned()?;
+        members.insert("data".to_owned(), message);
+    }
+    serde_json::from_value(params).ok()
+}
 
 /// Decodes the result of `method`, and repairs the result if its deviation is harmless.
 ///

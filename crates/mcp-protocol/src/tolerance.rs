@@ -76,10 +76,13 @@ pub enum Deviation {
     UnknownLogLevel,
     /// A server sent a form in which a field does not describe its type with `type`, but for example with a union with `null`.
     MalformedForm,
+    /// A server sent a log message with a level that does not exist, such as `warn` or `INFO`, or with the member `message` instead
+    /// of `data`. An unknown level counts as `info`.
+    MalformedLogMessage,
 }
 
 impl Deviation {
-    const COUNT: usize = Self::MalformedForm as usize + 1;
+    const COUNT: usize = Self::MalformedLogMessage as usize + 1;
 }
 
 /// The [`Strictness`] of one server or client, and the number of tolerated deviations.

@@ -115,6 +115,7 @@ async fn log_messages_and_list_changes_reach_the_host() {
     let changes: Arc<Mutex<Vec<ChangedList>>> = Arc::default();
     let (log, change) = (Arc::clone(&logs), Arc::clone(&changes));
     let builder = client()
+        .strictness(Strictness::Strict)
         .on_log(move |m| log.lock().unwrap().push((m.level, m.logger, m.data)))
         .on_change(move |c| change.lock().unwrap().push(c));
     let (mut wire, _client) = PipeEnd::accept(builder, "2025-11-25", json!({})).await;

@@ -305,6 +305,41 @@ async fn a_list_cursor_that_is_a_number_is_accepted() {
     assert!(listed(strict(), pages()[..1].to_vec()).await.0.is_err());
 }
 
+/// Servers that pass on the levels of their own log.
+#[tokio::test]
+async fn a_log_message_with_another_level_or_without_data_is_kept() {
+    for (strictness, is_kept) in [(Strictness::Tolerant, true), (Strictness::Strict, false)] {
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&lines);
+        let builder = client().strictness(strictness);
+        let builder = builder.on_log(move |line| log.lock().unwrap().push((line.level, line.data)));
+        let (mut wire, client) = PipeEnd::with_tools(builder).await;
+        for params in [
+            json!({ "level": "warn", "data": 1 }),
+            json!({ "level": "INFO", "message": "text" }),
+            json!({ "level": "trace", "data": null }),
+            json!({ "data": "no level" }),
+            json!([]),
+        ] {
+            wire.notify("notifications/message", params).await;
+        }
+        wire.silent().await;
+        let expected = [
+            (LoggingLevel::Warning, json!(1)),
+            (LoggingLevel::Info, json!("text")),
+            (LoggingLevel::Info, Value::Null),
+            (LoggingLevel::Info, json!("no level")),
+        ];
+        let (expected, count) = match is_kept {
+            true => (&expected[..], 4),
+            false => (&[][..], 0),
+        };
+        assert_eq!(*lines.lock().unwrap(), expected);
+        let counted = client.tolerance().count(Deviation::MalformedLogMessage);
+        assert_eq!(counted, count);
+    }
+}
+
 /// Forms of the official Python SDK: optional, referenced and enum types of a language.
 #[tokio::test]
 async fn only_a_tolerant_client_shows_a_form_whose_fields_have_no_type() {

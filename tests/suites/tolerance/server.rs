@@ -166,6 +166,23 @@ async fn an_invalid_input_response_is_requested_again_a_limited_number_of_times(
     }
 }
 
+/// The user reads the message of the form.
+#[tokio::test]
+async fn the_problem_of_an_input_response_is_described_without_names_of_rust_types() {
+    let mut peer = Peer::with(server(), json!({ "elicitation": {} }));
+    let first = peer.tool("ask", json!({})).await;
+    let key = first["inputRequests"].as_object().unwrap().keys().next();
+    let key = key.unwrap();
+    for response in [json!(null), json!(7)] {
+        let again = json!({ "inputResponses": { key: response } });
+        let result = peer.tool("ask", again).await;
+        let message = &result["inputRequests"][key]["params"]["message"];
+        let message = message.as_str().unwrap();
+        assert!(message.contains("expected an object"), "{message}");
+        assert!(!message.contains("ElicitResult"), "{message}");
+    }
+}
+
 #[tokio::test]
 async fn the_first_request_opens_a_session_without_an_initialized_notification() {
     let server = server().build().unwrap();

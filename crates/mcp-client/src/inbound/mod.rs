@@ -29,6 +29,7 @@ use crate::changes::table::Subscriptions;
 use crate::request::member;
 use crate::request::progress::ProgressTable;
 use crate::task_status::watch::StatusWatchers;
+use crate::tolerant::log_message;
 use answers::MAX_INPUT_REQUESTS;
 use custom::Declared;
 use handlers::{ChangedList, Handlers};
@@ -151,7 +152,7 @@ impl ClientInbound {
     }
 
     fn log(&self, text: &str) {
-        match (decode(text), &self.handlers.log) {
+        match (log_message(text, &self.tolerance), &self.handlers.log) {
             (Ok(params), Some(log)) => log(params),
             (Ok(_), None) => {}
             (Err(error), _) => tracing::debug!(%error, "ignored a malformed log message"),

@@ -152,6 +152,14 @@ mod tests {
     }
 
     #[test]
+    fn a_form_without_fields_gets_an_empty_list_of_fields() {
+        for mut form in [json!({ "type": "object" }), json!({})] {
+            repair(&mut form);
+            assert_eq!(form, json!({ "type": "object", "properties": {} }));
+        }
+    }
+
+    #[test]
     fn a_default_of_another_type_is_dropped() {
         for (kind, valid, other) in [
             ("string", json!("a"), json!(1)),
