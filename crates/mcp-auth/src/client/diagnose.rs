@@ -82,13 +82,19 @@ impl Diagnosis {
     }
 
     fn remedy(&self) -> String {
-        let url = well_known::resource_metadata_urls(&self.url)
-            .into_iter()
-            .next();
-        format!(
-            "the server, and a proxy in front of it, must answer GET {}",
-            url.map(|url| redacted(&url)).unwrap_or_default()
-        )
+        let urls = well_known::resource_metadata_urls(&self.url);
+        let named = self
+            .challenge()
+            .and_then(|challenge| Url::parse(challenge.parameter("resource_metadata")?).ok());
+        let of_other_url = match named {
+            Some(named) if !urls.contains(&named) => format!(
+                "; or the server has another URL in its settings, because it names {} as its metadata",
+                redacted(&named)
+            ),
+            _ => String::new(),
+        };
+        let url = urls.first().map(redacted).unwrap_or_default();
+        format!("the server, and a proxy in front of it, must answer GET {url}{of_other_url}")
     }
 
     fn write_result(&self, f: &mut fmt::Formatter<'_>, found: &DiscoveryResult) -> fmt::Result {

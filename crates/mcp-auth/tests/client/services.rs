@@ -46,6 +46,22 @@ async fn a_requested_sign_in_follows_the_challenge_of_the_server() {
     assert!(lines.contains(&format!("POST {other}/token")), "{lines:?}");
 }
 
+/// A sign-in cannot read compressed responses.
+#[tokio::test]
+async fn every_request_of_a_sign_in_asks_for_no_compression() {
+    let net = Net::new();
+    net.challenge("Bearer");
+    net.client().build().unwrap().sign_in().await.unwrap();
+    for end in ["/mcp", "/oauth-authorization-server", "/register", "/token"] {
+        let requests = net.requests(end);
+        assert!(!requests.is_empty(), "{end}");
+        for request in requests {
+            let accepted = request.headers.get("accept-encoding");
+            assert_eq!(accepted.unwrap(), "identity", "{}", request.line);
+        }
+    }
+}
+
 #[tokio::test]
 async fn default_endpoints_never_replace_metadata_that_the_server_names() {
     for named in ["https://mcp.example/meta", "https://elsewhere.example/meta"] {

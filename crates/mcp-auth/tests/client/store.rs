@@ -32,6 +32,47 @@ impl Drop for Folder {
     }
 }
 
+/// One server must not lose the sign-ins at the others.
+#[tokio::test]
+async fn tokens_that_are_too_large_are_refused() {
+    let folder = Folder::new("large");
+    let store = folder.store();
+    let text = |bytes| mcp_auth::Secret::new("\"".repeat(bytes));
+    store.save("honest", &text(64 << 10)).await.unwrap();
+    let error = store.save("hostile", &text((64 << 10) + 1)).await;
+    let error = error.unwrap_err().to_string();
+    assert!(
+        error.contains("the tokens for hostile have 65537 bytes"),
+        "{error}"
+    );
+    // A full file can still be read and changed.
+    let mut count = 0;
+    while store
+        .save(&format!("server {count}"), &text(64 << 10))
+        .await
+        .is_ok()
+    {
+        count += 1;
+        assert!(count < 100);
+    }
+    assert!(store.load("honest").await.unwrap().is_some());
+    store.remove("server 0").await.unwrap();
+    store.save("server 0", &text(64 << 10)).await.unwrap();
+}
+
+/// A slow server must not delay the renewals of the tokens for others.
+#[tokio::test(start_paused = true)]
+async fn renewals_for_one_server_do_not_wait_for_those_of_another() {
+    let folder = Folder::new("locks");
+    let (store, other) = (folder.store(), folder.store());
+    let held = store.lock("slow").await.unwrap();
+    drop(other.lock("honest").await.unwrap());
+    let error = other.lock("slow").await.err().unwrap().to_string();
+    assert!(error.contains("another program has held"), "{error}");
+    drop(held);
+    other.lock("slow").await.unwrap();
+}
+
 /// Files in the place of those of the store: opening a pipe would block, and a link could create a file elsewhere.
 #[cfg(unix)]
 #[tokio::test]

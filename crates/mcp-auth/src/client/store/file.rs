@@ -13,10 +13,13 @@ use zeroize::Zeroizing;
 
 use super::{StoreLock, TokenStore};
 use crate::Secret;
+use crate::digest::sha256;
 use crate::error::{Error, ErrorKind};
 
 /// Maximum size of the file of a store, in bytes.
 const MAX_FILE_BYTES: u64 = 4 << 20;
+/// Maximum size of the tokens for one server, in bytes. A server could otherwise use the whole file.
+const MAX_ENTRY_BYTES: usize = 64 << 10;
 /// Interval between attempts to lock the file.
 const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Maximum time for all attempts to lock the file. This is enough for a renewal by another program, which takes three requests.
@@ -25,7 +28,8 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(45);
 /// A token store in a file that only its owner can read. Each change replaces the whole file.
 /// Programs that share the file wait for each other.
 ///
-/// Two empty lock files, whose names end in `.lock`, remain beside the file.
+/// Empty lock files, whose names end in `.lock`, remain beside the file: one for changes, and one for each server. The tokens for
+/// one server can have 64 KiB.
 #[derive(Debug, Clone)]
 pub struct FileTokenStore {
     path: PathBuf,
@@ -100,9 +104,18 @@ impl TokenStore for FileTokenStore {
 
     fn save<'a>(&'a self, name: &'a str, text: &'a Secret) -> BoxFuture<'a, Result<(), Error>> {
         let (name, text) = (name.to_owned(), text.expose().to_owned());
-        Box::pin(self.change(move |all| {
-            all.insert(name, text);
-        }))
+        Box::pin(async move {
+            if text.len() > MAX_ENTRY_BYTES {
+                return Err(Error::store(format!(
+                    "the tokens for {name} have {} bytes; the maximum is {MAX_ENTRY_BYTES}",
+                    text.len()
+                )));
+            }
+            self.change(move |all| {
+                all.insert(name, text);
+            })
+            .await
+        })
     }
 
     fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), Error>> {
@@ -112,8 +125,13 @@ impl TokenStore for FileTokenStore {
         }))
     }
 
-    fn lock<'a>(&'a self, _name: &'a str) -> BoxFuture<'a, Result<StoreLock, Error>> {
-        Box::pin(async { self.lock_file("renew").await.map(StoreLock::new) })
+    fn lock<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<StoreLock, Error>> {
+        // A slow server delays only its own renewals.
+        let id = sha256(name);
+        Box::pin(async move {
+            let lock = self.lock_file(&format!("renew-{id}")).await;
+            lock.map(StoreLock::new)
+        })
     }
 }
 
@@ -144,6 +162,11 @@ fn check_regular(metadata: &fs::Metadata) -> io::Result<()> {
 /// Writes a temporary file and renames it, so that readers see either the old or the new content.
 fn write(path: &Path, all: &Entries) -> io::Result<()> {
     let text = Zeroizing::new(serde_json::to_vec_pretty(all).map_err(io::Error::other)?);
+    if text.len() as u64 > MAX_FILE_BYTES {
+        return Err(io::Error::other(
+            "the token store is full; sign out of servers that you do not use",
+        ));
+    }
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".new");
     let temporary = PathBuf::from(temporary);

@@ -14,7 +14,6 @@ use super::body::TextBody;
 use super::metadata::Metadata;
 use super::refusal::{ChallengeContext, Refusal};
 use crate::Secret;
-use crate::error::quoted;
 use crate::scopes::{OFFLINE_ACCESS, Scopes};
 use crate::server::audience::Audience;
 use crate::server::claims::{BOUND, Claims, SKEW, Scheme, UNBOUND};
@@ -24,6 +23,8 @@ use crate::server::verify::{Rejection, RejectionReason, Verify};
 
 /// Maximum length of the granted scopes in a challenge, in bytes.
 const MAX_REPEATED_BYTES: usize = 2_048;
+/// Maximum number of characters of an audience in the log.
+const MAX_SHOWN: usize = 200;
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
 pub(super) struct Policy {
@@ -218,8 +219,9 @@ impl Policy {
         let reason = refusal.description();
         match refusal {
             Refusal::Audience(received) => {
-                let (expected, received) = (self.audience.resource(), quoted(received));
-                tracing::info!(status, %reason, expected, %received, omitted, "a token was refused");
+                let received: String = received.chars().take(MAX_SHOWN).collect();
+                let expected = self.audience.resource();
+                tracing::info!(status, %reason, expected, received, omitted, "a token was refused");
             }
             _ => tracing::info!(status, %reason, omitted, "a token was refused"),
         }
