@@ -21,6 +21,9 @@ use crate::target::{self, HttpServer, Program, Server, Target};
 /// Maximum duration of a call, regardless of progress.
 const TOTAL: Duration = Duration::from_secs(24 * 3_600);
 
+/// Maximum number of characters of a log message that are shown.
+const MAX_LOGGED: usize = 10_000;
+
 /// A connection.
 pub(crate) struct Connection {
     pub(crate) client: Client,
@@ -56,7 +59,8 @@ impl Connection {
         }
         if options.verbose {
             builder = builder.on_log(|message| {
-                say(&format!("{}: {}", message.level, message.data));
+                let data: String = message.data.to_string().chars().take(MAX_LOGGED).collect();
+                say(&format!("{}: {data}", message.level));
             });
         }
         let builder = more(builder);

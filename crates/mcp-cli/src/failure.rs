@@ -4,7 +4,7 @@ use std::error::Error as _;
 use std::fmt;
 use std::process::ExitCode;
 
-use mcp_auth::client::Challenge;
+use mcp_auth::client::{Challenge, ErrorKind};
 use mcp_client::{Error, TransportError};
 use mcp_host::without_setting_names;
 use mcp_transport_http::TlsFailure;
@@ -178,8 +178,11 @@ fn code_of(error: &Error) -> Code {
 
 /// Returns whether the server requires a sign-in with `mcp login`, or another token.
 fn needs_login(error: &Error) -> bool {
-    causes(error).any(|error| error.is::<mcp_auth::client::Error>())
-        || unauthorized(error).is_some()
+    let of_sign_in = |error: &(dyn std::error::Error + 'static)| {
+        let error = error.downcast_ref::<mcp_auth::client::Error>();
+        error.is_some_and(|error| error.kind() != ErrorKind::Unavailable)
+    };
+    causes(error).any(of_sign_in) || unauthorized(error).is_some()
 }
 
 /// Returns the challenge of a server that has refused the token, or that requires a token.

@@ -186,7 +186,15 @@ pub(crate) async fn login(
         builder = builder.credentials(Credentials::new(id));
     }
     let auth = built(builder)?;
-    auth.sign_in().await.map_err(|error| failed(&error))?;
+    auth.sign_in().await.map_err(|error| {
+        let failure = failed(&error);
+        match error.kind() {
+            ErrorKind::Unavailable | ErrorKind::InvalidResponse | ErrorKind::Mismatch => {
+                failure.hint_at_doctor(&server.word)
+            }
+            _ => failure,
+        }
+    })?;
     say("signed in");
     Ok(Code::Success)
 }
@@ -288,7 +296,11 @@ pub(crate) async fn logout(
 }
 
 fn failed(error: &Error) -> Failure {
-    let failure = Failure::new(Code::ActionRequired, error.to_string()).hint_at_certificate(error);
+    let code = match error.kind() {
+        ErrorKind::Unavailable => Code::Connection,
+        _ => Code::ActionRequired,
+    };
+    let failure = Failure::new(code, error.to_string()).hint_at_certificate(error);
     match error.kind() {
         ErrorKind::NoAuthorizationServer => failure.hint(format!("{TOKENS_ONLY}: {PASS_TOKEN}")),
         _ => failure,

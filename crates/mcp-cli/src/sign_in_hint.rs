@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use mcp_auth::client::{Diagnosis, Error, ErrorKind};
+use mcp_auth::client::{Challenge, Diagnosis, Error, ErrorKind, Scopes};
 use mcp_client::Error as ClientError;
 use mcp_client::types::method;
 use tokio::time::timeout;
 
 use crate::args::Options;
 use crate::failure::{Code, Failure, causes};
-use crate::login::{PASS_TOKEN, TOKENS_ONLY, is_readable_in_transit, stored};
+use crate::login::{PASS_TOKEN, TOKENS_ONLY, is_plain, is_readable_in_transit, stored};
 use crate::target::{HttpServer, Server, Target};
 
 /// Maximum time to find out whether an authorization server issues the tokens of a server.
@@ -22,13 +22,16 @@ pub(crate) async fn explain(target: &Target, options: &Options, error: ClientErr
     let sign_in = causes(&error).find_map(|error| error.downcast_ref::<Error>());
     let kind = sign_in.map(Error::kind);
     let is_about_token = error.required_urls().is_none();
-    let lacks_scope = error.required_scopes().is_some();
+    let missing = error.required_scopes();
+    let missing = missing.map(|scopes| scopes.into_iter().collect::<Scopes>());
     let failure = Failure::from(error);
     match (failure.code, &target.server) {
         (Code::ActionRequired, Server::Http(server)) if is_about_token => match kind {
             Some(kind) => sign_in_hint(failure, kind, &server.word),
-            None => failure.hint(token_hint(server, options, lacks_scope).await),
+            None => failure.hint(token_hint(server, options, missing.as_ref()).await),
         },
+        // The next attempt of a sign-in can succeed.
+        (_, Server::Http(server)) if kind.is_some() => failure.hint_at_doctor(&server.word),
         (_, Server::Program(_)) if is_after_probe => failure.hint(
             "if the program does not know server/discover, try --revision sessions".to_owned(),
         ),
@@ -59,6 +62,11 @@ fn sign_in_hint(failure: Failure, kind: ErrorKind, server: &str) -> Failure {
         ErrorKind::Denied | ErrorKind::Expired | ErrorKind::UnknownClient => {
             failure.hint(format!("sign in with `mcp login {server}`, or {PASS_TOKEN}"))
         }
+        ErrorKind::Mismatch => failure
+            .hint(format!(
+                "use the URL by which the server calls itself, or correct it in the settings of the server, for example \"publicUrl\" of `mcp serve`; or {PASS_TOKEN}"
+            ))
+            .hint_at_doctor(server),
         _ => failure
             .hint(format!(
                 "the server, and a proxy in front of it, must answer GET requests for its metadata; or {PASS_TOKEN}"
@@ -68,12 +76,15 @@ fn sign_in_hint(failure: Failure, kind: ErrorKind, server: &str) -> Failure {
 }
 
 /// Returns advice about a token from the command line or the configuration. The server has refused the token or, with
-/// `lacks_scope`, the token lacks a scope. First asks the server whether an authorization server issues its tokens.
+/// `missing`, the token lacks these scopes. First asks the server whether an authorization server issues its tokens.
 pub(crate) async fn token_hint(
     server: &HttpServer,
     options: &Options,
-    lacks_scope: bool,
+    missing: Option<&Scopes>,
 ) -> String {
+    if server.helper.is_some() && options.header.is_empty() {
+        return "the command \"headersHelper\" of the server in its configuration file must write a valid token".to_owned();
+    }
     let is_authorization = |name: &String| name.eq_ignore_ascii_case("authorization");
     let is_configured = options.header.is_empty() && server.headers.keys().any(is_authorization);
     let other = match is_configured {
@@ -89,9 +100,16 @@ pub(crate) async fn token_hint(
     };
     match timeout(DIAGNOSIS, auth.diagnose()).await {
         Ok(diagnosis) if diagnosis.is_published() => {
-            format!("sign in with `mcp login {}`, or {other}", server.word)
+            let word = &server.word;
+            let scopes = missing.map(|missing| all_scopes(&diagnosis, missing));
+            match scopes.filter(|scopes| is_plain(scopes)) {
+                Some(scopes) => {
+                    format!("sign in with `mcp login {word} --scope \"{scopes}\"`, or {other}")
+                }
+                None => format!("sign in with `mcp login {word}`, or {other}"),
+            }
         }
-        Ok(diagnosis) if is_without_authorization_server(&diagnosis) && lacks_scope => {
+        Ok(diagnosis) if is_without_authorization_server(&diagnosis) && missing.is_some() => {
             format!("{TOKENS_ONLY}: ask its operator for a token with this scope")
         }
         Ok(diagnosis) if is_without_authorization_server(&diagnosis) => {
@@ -99,6 +117,12 @@ pub(crate) async fn token_hint(
         }
         _ => other.to_owned(),
     }
+}
+
+/// Returns the scopes that the server suggests, and the missing scopes.
+fn all_scopes(diagnosis: &Diagnosis, missing: &Scopes) -> String {
+    let suggested = diagnosis.challenge().and_then(Challenge::scopes);
+    suggested.unwrap_or_default().union(missing).to_string()
 }
 
 fn is_without_authorization_server(diagnosis: &Diagnosis) -> bool {

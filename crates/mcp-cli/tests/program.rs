@@ -1,9 +1,11 @@
 //! The program, as a user runs it: against a server on a pipe and over HTTP.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::time::Duration;
 
 use mcp_auth::server::{Identity, require_bearer, static_tokens};
 use mcp_server::{Ctx, Elicitation, Server, ServerBuilder, Tool};
@@ -254,6 +256,23 @@ fn a_failed_list_does_not_hide_the_other_lists() {
             "{text}"
         );
     }
+    let diagnosed = run(&["doctor"]);
+    let page = stdout(&diagnosed);
+    assert_eq!(diagnosed.status.code(), Some(3), "{page}");
+    assert!(page.contains("FAIL  lists         prompts/list"), "{page}");
+    for note in [
+        "does not know resources/list",
+        "deviates from the specification",
+    ] {
+        assert!(page.contains(note), "{note}: {page}");
+    }
+    let listed = run(&["list"]);
+    assert!(listed.status.success(), "{}", stderr(&listed));
+    assert!(
+        stderr(&listed).contains("note: the server deviates from the specification"),
+        "{}",
+        stderr(&listed)
+    );
     let file = folder("lists").join("mcp.lock");
     let locked = run(&["lock", "--file", file.to_str().unwrap()]);
     assert_eq!(locked.status.code(), Some(3));
@@ -509,12 +528,14 @@ async fn elicitation_is_answered_from_a_file_on_both_kinds_of_revisions() {
     let server = tokio::spawn(serve_with(listener, endpoint, std::future::pending()));
     let folder = folder("answers");
     let answers = folder.join("answers.json");
-    std::fs::write(&answers, r#"[{"sugar": 3}, {"action": "decline"}]"#).unwrap();
+    let both = json!([{ "sugar": 3 }, { "action": "decline" }]);
     let words = |more: &[&str]| {
         let words = [&["call", &url, "order"], more].concat();
         words.into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
-    for revision in ["sessions", "stateless"] {
+    // Some editors write a byte order mark.
+    for (revision, mark) in [("sessions", ""), ("stateless", "\u{feff}")] {
+        std::fs::write(&answers, format!("{mark}{both}")).unwrap();
         let answered = words(&[
             "--revision",
             revision,
@@ -656,6 +677,40 @@ fn a_bridge_connects_stdio_and_http_on_all_revisions() {
         "{}",
         stderr(&failed)
     );
+}
+
+/// A browser asks before it sends a request with an `mcp-` header.
+#[test]
+fn pages_of_an_allowed_origin_can_use_a_bridge() {
+    let (calc, origin) = (calc(), "https://app.example.com");
+    let listen = ["--listen", "127.0.0.1:0", "--allow-origin", origin];
+    let mut bridge = Bridge::start(&[&listen[..], &["--", &calc]].concat());
+    let url = bridge.line();
+    let address = url.strip_prefix("http://").unwrap();
+    let address = address.strip_suffix("/mcp").unwrap();
+    let exchange = |method: &str, origin: &str, headers: &str| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        let limit = Some(Duration::from_secs(60));
+        stream.set_read_timeout(limit).unwrap();
+        write!(
+            stream,
+            "{method} /mcp HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\norigin: {origin}\r\n{headers}\r\n\r\n"
+        )
+        .unwrap();
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        response.to_ascii_lowercase()
+    };
+    let header = format!("access-control-allow-origin: {origin}\r\n");
+    for (from, is_allowed) in [(origin, true), ("https://evil.example.com", false)] {
+        let asked = "access-control-request-method: POST\r\naccess-control-request-headers: content-type,mcp-method";
+        let preflight = exchange("OPTIONS", from, asked);
+        assert_eq!(preflight.contains(&header), is_allowed, "{preflight}");
+        let response = exchange("POST", from, "content-length: 0");
+        assert_eq!(response.contains(&header), is_allowed, "{response}");
+        let is_denied = response.starts_with("http/1.1 403");
+        assert_eq!(is_denied, !is_allowed, "{response}");
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `mcp watch` while its server is lost.
+//! `mcp watch` while its server is lost, and without further changes.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::io::{BufRead as _, BufReader};
@@ -48,4 +48,58 @@ fn watch_reports_when_the_server_is_lost_and_when_it_responds_again() {
         child.wait().unwrap();
         drop(second);
     }
+}
+
+/// A server that ends the first stream of changes, and refuses the next ones. It ends at the fourth check whether it responds, which
+/// limits the time of the test.
+#[cfg(unix)]
+const REFUSING: &str = r#"
+checks=0
+listened=
+while read -r line; do
+  id=$(printf %s "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
+  answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
+  meta='{"io.modelcontextprotocol/subscriptionId":'$id'}'
+  case "$line" in
+    *'"server/discover"'*)
+      checks=$((checks + 1))
+      test "$checks" -lt 4 || exit
+      answer '{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}},"ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}}' ;;
+    *'"subscriptions/listen"'*)
+      if test -z "$listened"; then
+        listened=yes
+        printf '{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{"toolsListChanged":true},"_meta":%s}}\n' "$meta"
+        answer '{"resultType":"complete","_meta":'$meta'}'
+      else
+        printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no more streams"}}\n' "$id"
+      fi ;;
+    *'"id"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\n' "$id" ;;
+  esac
+done"#;
+
+#[cfg(unix)]
+#[test]
+fn watch_reports_that_the_server_refuses_to_send_further_changes() {
+    let words = [
+        "watch",
+        "--revision",
+        "stateless",
+        "--",
+        "sh",
+        "-c",
+        REFUSING,
+    ];
+    let mut child = Command::new(env!("CARGO_BIN_EXE_mcp"))
+        .args(words)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let start = "warning: changes of lists and resources are no longer received: ";
+    let warning = { lines }.find_map(|line| line.unwrap().strip_prefix(start).map(str::to_owned));
+    assert!(warning.unwrap().contains("no more streams"));
+    child.kill().unwrap();
+    child.wait().unwrap();
 }

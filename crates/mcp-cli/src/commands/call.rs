@@ -129,6 +129,9 @@ fn check_names(tool: &str, arguments: &Map<String, Value>, schema: &Value) -> Re
     Ok(())
 }
 
+/// Maximum number of characters that name the servers behind a gateway that are not available.
+const MAX_UNAVAILABLE: usize = 2_000;
+
 /// Returns a text that names the servers whose tools are missing in the list of a gateway; `None` if no server is missing, or if
 /// the server is not a gateway.
 pub(super) async fn unavailable(client: &Client) -> Option<String> {
@@ -141,10 +144,11 @@ pub(super) async fn unavailable(client: &Client) -> Option<String> {
         Some(reason) => format!("{name} ({reason})"),
         None => name.clone(),
     });
-    let servers: Vec<String> = servers.collect();
+    let servers = one_line(&servers.collect::<Vec<_>>().join(", "));
+    let servers: String = servers.chars().take(MAX_UNAVAILABLE).collect();
     Some(format!(
         "these servers behind the gateway are not available: {}",
-        servers.join(", ")
+        servers
     ))
 }
 

@@ -3,12 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use mcp_client::Client;
 use serde::Serialize;
 use serde_json::json;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 use url::Url;
 
+use super::call::unavailable;
+use super::inspect::Offer;
 use crate::args::{Options, Words};
 use crate::connect::Connection;
 use crate::failure::{Code, Failure};
@@ -115,13 +118,44 @@ async fn diagnose(
         }
         Err(error) => report.fail("request", &error.into())?,
     };
-    if client.capabilities().tools.is_some() {
-        match client.list_tools().await {
-            Ok(tools) => report.add(true, "tools", format!("{} tools", tools.len()))?,
-            Err(error) => code = report.fail("tools", &error.into())?,
-        }
+    if let Some(failed) = lists(client, report).await? {
+        code = failed;
     }
     connection.close().await;
+    Ok(code)
+}
+
+/// Reports the lists of the server, the deviations that were tolerated, and the servers behind a gateway that are not available.
+/// Returns the exit code if something has failed.
+async fn lists(client: &Client, report: &mut Report) -> Result<Option<Code>, Failure> {
+    let mut code = None;
+    let mut offer = Offer::of(client).await;
+    let counts = [
+        ("tools", offer.tools.len()),
+        ("prompts", offer.prompts.len()),
+        ("resources", offer.resources.len()),
+        ("templates", offer.templates.len()),
+    ];
+    let counts = counts.map(|(what, count)| format!("{count} {what}"));
+    let failed = offer.take_failure().err();
+    match &failed {
+        None => report.add(true, "lists", counts.join(", "))?,
+        Some(failure) => code = Some(report.fail("lists", failure)?),
+    }
+    let failed = failed.map(|failure| failure.to_string());
+    for note in offer
+        .notes
+        .iter()
+        .filter(|note| failed.as_ref() != Some(*note))
+    {
+        report.add(true, "note", output::one_line(note))?;
+    }
+    if client.capabilities().tools.is_some()
+        && let Some(problem) = unavailable(client).await
+    {
+        report.add(false, "gateway", problem)?;
+        code = Some(Code::Connection);
+    }
     Ok(code)
 }
 

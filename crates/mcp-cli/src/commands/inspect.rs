@@ -18,9 +18,21 @@ pub(crate) struct Offer {
     pub(crate) resources: Vec<Resource>,
     pub(crate) templates: Vec<ResourceTemplate>,
     /// Problems that concern a list as a whole.
-    notes: Vec<String>,
+    pub(super) notes: Vec<String>,
     /// The failure of the first list that could not be read.
     failure: Option<Failure>,
+}
+
+/// Returns a text for each kind of deviation that was tolerated.
+pub(super) fn deviations(client: &Client) -> Vec<String> {
+    let tolerance = client.tolerance();
+    let text = |(kind, detail)| {
+        let count = tolerance.count(kind);
+        format!(
+            "the server deviates from the specification: {detail} ({count} deviations of this kind)"
+        )
+    };
+    tolerance.details().into_iter().map(text).collect()
 }
 
 impl Offer {
@@ -38,12 +50,7 @@ impl Offer {
             let templates = client.list_resource_templates().await;
             offer.templates = offer.list(method::RESOURCES_TEMPLATES_LIST, templates);
         }
-        for (kind, detail) in client.tolerance().details() {
-            let count = client.tolerance().count(kind);
-            offer.notes.push(format!(
-                "the server deviates from the specification: {detail} ({count} deviations of this kind)"
-            ));
-        }
+        offer.notes.extend(deviations(client));
         offer
     }
 

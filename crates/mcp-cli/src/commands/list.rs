@@ -5,6 +5,7 @@ use mcp_client::types::{Prompt, Resource, ResourceTemplate, Tool};
 use serde::Serialize;
 
 use super::call;
+use super::inspect::deviations;
 use crate::args::{ListKind, Options, Words};
 use crate::connect::Connection;
 use crate::failure::{Code, Failure};
@@ -52,6 +53,9 @@ pub(super) async fn run(
         && let Some(outage) = call::unavailable(client).await
     {
         output::say(&format!("note: {outage}"));
+    }
+    for deviation in deviations(client) {
+        output::say(&format!("note: {}", output::one_line(&deviation)));
     }
     connection.close().await;
     shown.map(|()| Code::Success)

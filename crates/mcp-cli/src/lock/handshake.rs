@@ -11,7 +11,8 @@ use mcp_protocol::middleware::{Next, Request};
 use serde_json::Value;
 
 use super::definition::Definition;
-use super::list::{check_numbers, unlockable};
+use super::list::unlockable;
+use crate::arguments::numbers::check_numbers;
 use crate::failure::Failure;
 
 /// The member of `_meta` that contains the name of the server, on the stateless revision.

@@ -16,8 +16,8 @@ use serde_json::{Map, Value, json};
 
 use super::definition::{Definition, Definitions};
 use super::handshake::SERVER_INFO;
-use super::numbers::inexact;
 use crate::args::ListKind;
+use crate::arguments::numbers::check_numbers;
 use crate::failure::{Code, Failure};
 
 /// Maximum number of pages of a list.
@@ -188,17 +188,6 @@ fn checked<R: Request>(text: &RawJson) -> Result<Value, String> {
     match check {
         Ok(_) => Ok(page),
         Err(error) => Err(format!("{}{error}", item_of(&error, &page))),
-    }
-}
-
-/// Checks that this program can represent each number in a JSON text exactly, because another host may read more digits of a
-/// number.
-pub(super) fn check_numbers(text: &str) -> Result<(), String> {
-    match inexact(text) {
-        None => Ok(()),
-        Some(number) => Err(format!(
-            "the number {number} has more digits than a 64-bit number holds, or is out of its range; send it as a string, or round it"
-        )),
     }
 }
 

@@ -5,7 +5,6 @@ mod definition;
 mod excerpt;
 mod handshake;
 mod list;
-mod numbers;
 mod revisions;
 mod snapshot;
 #[cfg(test)]

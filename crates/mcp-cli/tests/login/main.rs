@@ -41,6 +41,17 @@ async fn a_missing_scope_names_the_command_that_requests_it() {
     assert!(said.contains(&command), "{said}");
     assert!(said.contains("tool \"create\""), "{said}");
     assert!(!said.contains("no stored sign-in"), "{said}");
+    // A token from the command line cannot be replaced by `mcp`, so the user needs the same command.
+    let header = [
+        "call",
+        &url,
+        "create",
+        "--header",
+        "Authorization: Bearer read",
+    ];
+    let (code, said) = program.run(&header).await;
+    assert_eq!(code, Some(5), "{said}");
+    assert!(said.contains(&command), "{said}");
 
     let words = [&url, "--scope", "mcp notes:write"];
     let said = program.login(&words, |page, _| {

@@ -565,7 +565,7 @@ async fn a_sign_in_presents_the_client_certificate_only_to_the_server() {
             let (code, said) = program
                 .run(&[&["login", "--no-browser"], &words[..]].concat())
                 .await;
-            assert_eq!(code, Some(5), "{said}");
+            assert_eq!(code, Some(2), "{said}");
             assert!(said.contains("requires a client certificate"), "{said}");
         } else {
             let login = program.login(&words, |page, _| open(&callback(page, "read")));

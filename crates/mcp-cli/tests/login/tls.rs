@@ -132,7 +132,7 @@ async fn an_authorization_server_with_a_private_ca_is_trusted_with_an_option() {
     let issuer = Issuer::at(inner, issuer);
     let url = notes(&issuer).await;
     let (code, said) = program.run(&["login", "--no-browser", &url]).await;
-    assert_eq!(code, Some(5), "{said}");
+    assert_eq!(code, Some(2), "{said}");
     assert!(
         said.contains("issued by a CA that this client does not trust"),
         "{said}"

@@ -6,12 +6,15 @@ mod observed;
 mod support;
 mod tokens;
 
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use mcp_server::{Server, Tool};
+use mcp_transport_http::{Endpoint, serve_with};
 use serde_json::json;
+use tokio::runtime::Runtime;
 
 use support::*;
 
@@ -179,6 +182,47 @@ fn health_checks_say_whether_required_servers_are_connected() {
     gateway.logged("broken: ");
 }
 
+/// Serves at an address until the runtime is dropped, which closes all connections. Returns the address.
+fn serve(at: SocketAddr) -> (Runtime, SocketAddr) {
+    let runtime = Runtime::new().unwrap();
+    let listener = runtime.block_on(tokio::net::TcpListener::bind(at)).unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = Server::builder("required", "1").tool(Tool::new("t", async || "x"));
+    let endpoint = Endpoint::new(server.build().unwrap()).unwrap();
+    runtime.spawn(serve_with(listener, endpoint, std::future::pending()));
+    (runtime, address)
+}
+
+/// A load balancer sends requests only to gateways whose required servers respond.
+#[test]
+fn health_checks_name_a_required_server_from_its_end_to_its_restart() {
+    let file = file("restarted");
+    let (first, address) = serve("127.0.0.1:0".parse().unwrap());
+    let servers = json!({ "far": { "url": format!("http://{address}/mcp") } });
+    let required = json!({ "servers": { "far": { "required": true } } });
+    write(&file, &servers, required);
+    let mut gateway = Running::start(&file);
+    let url = gateway.url();
+    let ready_with = |status: &str| {
+        let start = Instant::now();
+        loop {
+            let response = get(&url, "/readyz");
+            if response.starts_with(&format!("HTTP/1.1 {status} ")) {
+                return response;
+            }
+            assert!(start.elapsed() < Duration::from_secs(30), "{response}");
+            // sleep: the result of a check is used for one second, and its end sends no event.
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    };
+    ready_with("200");
+    drop(first);
+    let response = ready_with("503");
+    assert!(response.contains("\r\n\r\nfar: it "), "{response}");
+    let (_second, _) = serve(address);
+    ready_with("200");
+}
+
 /// A liveness probe restarts a gateway that does not respond within 30 s.
 #[test]
 fn a_server_that_hangs_delays_neither_health_checks_nor_other_servers() {
@@ -225,6 +269,11 @@ fn a_file_is_checked_without_starting() {
     let checked = mcp(&["serve", path, "--check"]);
     let valid = format!("{path}: the configuration is valid: 2 servers, 2 access rules\n");
     assert_eq!(text(&checked.stderr), valid);
+    // Some editors write a byte order mark.
+    let config = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("\u{feff}{config}")).unwrap();
+    let checked = mcp(&["serve", path, "--check"]);
+    assert_eq!(text(&checked.stderr), valid);
     write(
         &file,
         &json!({ "a": { "command": "a", "urll": "b" } }),
@@ -258,6 +307,11 @@ fn an_unavailable_server_behind_a_gateway_is_not_reported_as_a_misspelled_name()
     let error = text(&called.stderr);
     assert_eq!(called.status.code(), Some(2), "{error}");
     assert!(error.contains("not available: dead"), "{error}");
+    let diagnosed = mcp(&["doctor", &url]);
+    let page = text(&diagnosed.stdout);
+    assert_eq!(diagnosed.status.code(), Some(2), "{page}");
+    assert!(page.contains("FAIL  gateway"), "{page}");
+    assert!(page.contains("not available: dead"), "{page}");
     let listed = mcp(&["list", &format!("{url}/")]);
     assert_eq!(listed.status.code(), Some(0), "a slash after the path");
     assert!(text(&listed.stdout).contains("one__add"));
@@ -598,6 +652,29 @@ fn a_pipe_that_replaces_the_configuration_does_not_block_the_gateway() {
     gateway.logged("reloaded");
 }
 
+/// An idle program is killed, for example because the memory of the machine is used up.
+#[test]
+fn a_program_that_was_killed_is_reported() {
+    let file = file("killed");
+    let id_file = file.with_file_name("id");
+    let script = format!("echo $$ > '{}'; exec \"$0\"", id_file.display());
+    let server = json!({ "command": "sh", "args": ["-c", script, calc()] });
+    write(&file, &json!({ "calc": server }), json!({}));
+    let mut gateway = Running::start(&file);
+    gateway.url();
+    gateway.logged("calc: connected");
+    let id = std::fs::read_to_string(&id_file).unwrap();
+    assert!(
+        Command::new("kill")
+            .args(["-9", id.trim()])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let line = gateway.logged("the connection to the server has ended");
+    assert!(line.contains("calc") && line.contains("SIGKILL"), "{line}");
+}
+
 /// Each program needs half a second after the end of its input.
 #[test]
 fn a_gateway_ends_its_programs_at_the_same_time() {
@@ -626,7 +703,8 @@ fn the_limit_of_open_files_is_raised() {
     write(&file, &json!({}), json!({}));
     let limit_of = |first: &str| {
         let mut running = Running::after(first, &file);
-        running.url();
+        // The limit is raised before the first connection is accepted.
+        status(&running.url(), "/healthz");
         let limits = format!("/proc/{}/limits", running.child.id());
         let limits = std::fs::read_to_string(limits).unwrap();
         let files = limits
@@ -641,7 +719,7 @@ fn the_limit_of_open_files_is_raised() {
     assert_eq!(fixed, 256);
     let warning = running.log.find_map(|line| {
         let line = line.unwrap();
-        line.contains("few files can be open").then_some(line)
+        line.contains("limit of open files allows").then_some(line)
     });
-    assert!(warning.unwrap().contains("limit=256"));
+    assert!(warning.unwrap().contains("files=256 connections=1"));
 }

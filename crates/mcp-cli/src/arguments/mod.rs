@@ -1,5 +1,7 @@
 //! Reads arguments of tools and prompts from the command line.
 
+pub(crate) mod numbers;
+
 use std::fs::File;
 use std::path::Path;
 
@@ -8,6 +10,7 @@ use mcp_schema::{Origin, Validator};
 use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
+use numbers::check_numbers;
 
 /// Maximum size of a file with arguments or answers, in bytes.
 const MAX_FILE_BYTES: u64 = 64 << 20;
@@ -28,6 +31,8 @@ pub(crate) fn of_tool(words: &[String], schema: &Value) -> Result<Map<String, Va
             let value = mcp_jsonrpc::decode_document(text).map_err(|error| {
                 Failure::usage(format!("argument {name}: {text:?} is not JSON: {error}"))
             })?;
+            check_numbers(text)
+                .map_err(|problem| Failure::usage(format!("argument {name}: {problem}")))?;
             arguments.insert(name.to_owned(), value);
         } else {
             let (name, text) = pair(word)?;
@@ -89,8 +94,10 @@ pub(crate) fn text_of_file(path: impl AsRef<Path>) -> std::io::Result<String> {
 }
 
 fn object(source: &str, text: &str) -> Result<Map<String, Value>, Failure> {
-    mcp_jsonrpc::decode_document(text)
-        .map_err(|error| Failure::usage(format!("{source}: expected a JSON object: {error}")))
+    let members = mcp_jsonrpc::decode_document(text)
+        .map_err(|error| Failure::usage(format!("{source}: expected a JSON object: {error}")))?;
+    check_numbers(text).map_err(|problem| Failure::usage(format!("{source}: {problem}")))?;
+    Ok(members)
 }
 
 /// Converts text to a value that the schema of a field accepts.
@@ -240,6 +247,10 @@ mod tests {
             ("deep=yes", "\"yes\" is not true or false"),
             ("count", "expected name=text"),
             ("count:=x", "is not JSON"),
+            (
+                "o:={\"n\":12345678901234567890123}",
+                "argument o: the number 12345678901234567890123 has more digits",
+            ),
             ("@/nowhere", "file \"/nowhere\""),
         ] {
             let error = format!("{:?}", read(&[word]).unwrap_err());
@@ -248,5 +259,19 @@ mod tests {
                 "{word}: {error}"
             );
         }
+    }
+
+    /// Some editors write the mark.
+    #[test]
+    fn files_with_a_byte_order_mark_are_read() {
+        let name = format!("mcp-arguments-{}.json", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::write(&path, "\u{feff}{\"n\":1}").unwrap();
+        let file = format!("@{}", path.to_str().unwrap());
+        let words = [format!("copy={file}"), file];
+        let read = of_tool(&words, &json!({})).unwrap();
+        std::fs::remove_file(path).unwrap();
+        let expected = json!({ "copy": { "n": 1 }, "n": 1 });
+        assert_eq!(Value::Object(read), expected);
     }
 }

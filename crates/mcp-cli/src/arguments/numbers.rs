@@ -2,9 +2,22 @@
 
 use serde_json::Value;
 
+/// Checks that this program can represent each number in a JSON text exactly.
+///
+/// # Errors
+/// A number would change. The error names it.
+pub(crate) fn check_numbers(text: &str) -> Result<(), String> {
+    match inexact(text) {
+        None => Ok(()),
+        Some(number) => Err(format!(
+            "the number {number} has more digits than a 64-bit number holds, or is out of its range; send it as a string, or round it"
+        )),
+    }
+}
+
 /// Returns the first number of a JSON text that changes when it is decoded. Such a number is an integer of more than 64 bits, has
 /// more digits than `f64` can represent, or is too small for `f64`.
-pub(super) fn inexact(text: &str) -> Option<&str> {
+fn inexact(text: &str) -> Option<&str> {
     let bytes = text.as_bytes();
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
