@@ -189,9 +189,25 @@ async fn a_panic_is_logged_once_in_the_span_of_its_request() {
     }
 }
 
-/// The operator must see errors of lists and completions, like those of tools.
+/// An error whose text does not have the cause.
+#[derive(Debug)]
+struct Hiding(std::io::Error);
+
+impl std::fmt::Display for Hiding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the database failed")
+    }
+}
+
+impl std::error::Error for Hiding {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+/// The operator must see each error whose cause the client does not see.
 #[tokio::test]
-async fn errors_of_lists_and_completions_are_logged() {
+async fn errors_of_handlers_are_logged_with_their_sources() {
     async fn list() -> Result<Vec<mcp_server::types::Resource>, HandlerError> {
         Err(HandlerError::from(std::io::Error::other("no such table")))
     }
@@ -199,7 +215,13 @@ async fn errors_of_lists_and_completions_are_logged() {
         Err(HandlerError::from(std::io::Error::other("no such table")))
     }
     let prompt = Prompt::new("greet", async |Args(name): Args<Name>| name.name);
+    let tool = Tool::new("find", async || -> Result<String, HandlerError> {
+        Err(HandlerError::from(Hiding(std::io::Error::other(
+            "no such table",
+        ))))
+    });
     let server = Server::builder("fails", "1")
+        .tool(tool)
         .list_resources(list)
         .prompt(prompt.complete("name", complete));
     let mut wire = PipeEnd::session(server).await;
@@ -219,6 +241,16 @@ async fn errors_of_lists_and_completions_are_logged() {
         for part in ["no such table", "span=mcp.request", method] {
             assert!(line.contains(part), "{part}: {line}");
         }
+    }
+    // The model reads the text of a tool's error, but only the log has its cause.
+    let (traced, guard) = crate::traced::Traced::start();
+    let params = json!({ "name": "find" });
+    let result = wire.answer_to("tools/call", params).await;
+    drop(guard);
+    assert!(!result.to_string().contains("no such table"), "{result}");
+    let line = traced.line("a handler failed").unwrap();
+    for part in ["the database failed", "no such table", "find"] {
+        assert!(line.contains(part), "{part}: {line}");
     }
 }
 

@@ -119,12 +119,14 @@ impl HandlerError {
     #[cold]
     pub(crate) fn log(&self, is_internal: bool) {
         let sources = self.sources.join(": ");
-        match (is_internal, &*self.kind) {
-            (true, _) => tracing::warn!(error = %self, sources, "a handler failed"),
-            (false, ErrorKind::Arguments(problem)) => {
+        // The sources are only in the log.
+        let is_hidden = is_internal || !sources.is_empty();
+        match &*self.kind {
+            ErrorKind::Arguments(problem) if !is_internal => {
                 tracing::debug!(problem, "the arguments are not valid")
             }
-            (false, _) => tracing::debug!(error = %self, sources, "a handler returned an error"),
+            _ if is_hidden => tracing::warn!(error = %self, sources, "a handler failed"),
+            _ => tracing::debug!(error = %self, "a handler returned an error"),
         }
     }
 

@@ -159,7 +159,7 @@ fn the_error_of_a_handler_is_logged_with_its_sources_and_never_sent_with_them() 
     let span = r#"[mcp.request method="tools/call" target="find" subject="ada" session="#;
     let error = r#" error=the database failed sources="no such table: notes""#;
     assert!(
-        find.starts_with("DEBUG") && find.contains(span) && find.contains(error),
+        find.starts_with("WARN") && find.contains(span) && find.contains(error),
         "{find}"
     );
     assert!(

@@ -1,10 +1,14 @@
 //! Tests of registration, clones and list cursors of a server.
 
+use std::collections::BTreeMap;
+
 use mcp_protocol::{Principal, Revision};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::json;
 
 use crate::testing::{TestClient, block_on};
-use crate::{Resource, Server, Tool};
+use crate::{Ask, Resource, Server, Tool};
 
 fn tool(name: &str) -> Tool {
     Tool::new(name, || "done")
@@ -55,6 +59,24 @@ fn every_problem_is_reported_when_the_server_is_built() {
         "\"plain\"",
     ] {
         assert!(error.to_string().contains(part), "{part}: {error}");
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Form<T> {
+    value: T,
+}
+
+#[test]
+fn a_form_that_cannot_be_shown_is_reported_when_the_server_is_built() {
+    let map = |Ask(form): Ask<Form<BTreeMap<String, u8>>>| form.value.len().to_string();
+    let nested = |Ask(form): Ask<Form<Form<u8>>>| form.value.value.to_string();
+    let tools = [Tool::new("map", map), Tool::new("nested", nested)];
+    let error = Server::builder("s", "1").tools(tools).build().unwrap_err();
+    assert_eq!(error.problems().len(), 2, "{error}");
+    for tool in ["map", "nested"] {
+        let problem = format!("tool {tool:?}: field \"value\" cannot be shown in a form");
+        assert!(error.to_string().contains(&problem), "{error}");
     }
 }
 

@@ -117,6 +117,32 @@ fn contains(output: &Value, input: &Value, names: &BTreeSet<String>) -> bool {
     }
 }
 
+/// The decoder of the type ignores the struct if one of its members is wrong.
+#[test]
+fn a_wrong_member_of_an_optional_flattened_struct_is_rejected() {
+    let client = TestClient::new(tools().server);
+    let listed = block_on(client.list_tools()).unwrap();
+    let is_maybe = |tool: &&mcp_server::types::Tool| {
+        let about = tool.description.as_deref().unwrap();
+        about.contains("MaybeFlat<") && about.ends_with("Point>")
+    };
+    let tool = listed.iter().find(is_maybe).unwrap();
+    let names = names(&json!(tool.input_schema));
+    for (arguments, is_valid) in [
+        (json!({"first": "a"}), true),
+        (json!({"first": "a", "x": 1, "y": 2}), true),
+        (json!({"first": "a", "x": "1", "y": 2}), false),
+        (json!({"first": "a", "x": 1, "y": [2]}), false),
+    ] {
+        let result = block_on(client.call_tool(&tool.name, arguments.clone())).unwrap();
+        let is_accepted = result.is_error != Some(true);
+        assert_eq!(is_accepted, is_valid, "{arguments}: {result:?}");
+        if let Some(output) = result.structured_content {
+            assert!(contains(&output, &arguments, &names), "{output}");
+        }
+    }
+}
+
 #[test]
 fn the_members_of_results_keep_the_order_of_their_declaration() {
     let client = TestClient::new(tools().server);

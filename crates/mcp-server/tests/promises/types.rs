@@ -33,6 +33,7 @@ describe! {
     struct Map<T> { v: BTreeMap<String, T>, n: u8 }
     struct Flat<T> { first: String, #[serde(flatten)] v: T, last: Option<u8> }
     struct Inside<T> { v: Flat<T> }
+    struct MaybeFlat<T> { first: String, #[serde(flatten)] v: Option<T> }
     struct Beside<T> { a: Vec<One<T>>, b: Option<Box<One<T>>>, last: bool }
 
     struct Port(u16);
@@ -191,6 +192,8 @@ pub(crate) fn tools() -> Tools {
     tools.objects::<Untagged>(Wider, Exact);
     tools.objects::<Verb>(Wider, Exact);
     tools.objects::<Order>(Wider, Exact);
+    tools.add::<MaybeFlat<Point>>(Wider);
+    tools.add::<MaybeFlat<Segment>>(Wider);
     tools.add::<Closed>(Exact);
     tools.add::<One<Closed>>(Exact);
     tools.add::<Shut>(Exact);
