@@ -93,6 +93,7 @@ const CLIPPY: &[&str] = &[
     "--workspace --all-targets --all-features",
     "-p mcp-protocol -p mcp-server -p mcp-client -p mcp-transport-stdio --no-default-features --all-targets",
     "-p mcp-transport-http --no-default-features --features server",
+    "-p mcp-transport-http --no-default-features --features server,proxy",
     "-p mcp-transport-http --no-default-features --features client",
     "-p mcp-transport-http --no-default-features --features legacy",
 ];

@@ -287,9 +287,14 @@ async fn invalid_results_have_different_errors() {
     wire.answer_next(asks_for("?")).await;
     assert_fails!(listing.await.unwrap(), Error::Protocol { .. });
     // A result without a type is complete.
-    let calling = call(&client);
-    wire.answer_next(json!({ "content": [] })).await;
-    calling.await.unwrap().unwrap();
+    for result in [
+        json!({ "content": [] }),
+        json!({ "resultType": null, "content": [] }),
+    ] {
+        let calling = call(&client);
+        wire.answer_next(result).await;
+        calling.await.unwrap().unwrap();
+    }
 }
 
 #[tokio::test(start_paused = true)]

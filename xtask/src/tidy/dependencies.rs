@@ -1,5 +1,5 @@
-//! Which crates depend on which, what may be below the pure crates, how many crates a user of the SDK builds, and that
-//! dependencies and lints come from the workspace.
+//! Which crates depend on which, what may be below the pure crates, how many crates a user of the SDK builds, that
+//! dependencies and lints come from the workspace, and that docs.rs documents all features.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -95,10 +95,27 @@ impl Manifest {
         Ok(Self { path, table })
     }
 
+    /// A member of `package`, by its path.
+    fn package(&self, path: &[&str]) -> Option<&Value> {
+        let package = self.table.get("package")?;
+        path.iter().try_fold(package, |table, key| table.get(*key))
+    }
+
     fn name(&self) -> &str {
-        let package = self.table.get("package");
-        let name = package.and_then(|package| package.get("name"));
+        let name = self.package(&["name"]);
         name.and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Whether docs.rs shows this crate.
+    fn is_published_library(&self) -> bool {
+        let is_program = self.table.contains_key("bin") && !self.table.contains_key("lib");
+        let publish = self.package(&["publish"]);
+        !is_program && publish.and_then(Value::as_bool) != Some(false)
+    }
+
+    fn documents_all_features(&self) -> bool {
+        let value = self.package(&["metadata", "docs", "rs", "all-features"]);
+        value.and_then(Value::as_bool) == Some(true)
     }
 
     /// Kind, name and value of each dependency.
@@ -167,6 +184,12 @@ pub(super) fn check_manifests(manifests: &[Manifest]) -> Vec<String> {
         }
         if !inherits(manifest.table.get("lints")) {
             violation("no workspace lints: add [lints] with workspace = true".to_owned());
+        }
+        if manifest.is_published_library() && !manifest.documents_all_features() {
+            violation(
+                "docs.rs leaves out the features: add [package.metadata.docs.rs] with all-features = true"
+                    .to_owned(),
+            );
         }
     }
     violations

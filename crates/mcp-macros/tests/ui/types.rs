@@ -1,6 +1,6 @@
 use std::rc::Rc;
 
-use mcp_server::{Ctx, prompt, tool};
+use mcp_server::{Args, Ctx, Tool, prompt, tool};
 
 struct Plain;
 
@@ -38,4 +38,5 @@ fn no_extractor(#[extract] plain: Plain) {
 
 fn main() {
     let _ = mcp_server::Server::builder("s", "1").tool(no_extractor::tool());
+    let _: Tool = Tool::new("no_schema", async |Args(plain): Args<Plain>| drop(plain));
 }

@@ -12,8 +12,6 @@ use super::valid::{Content, content, walk};
 const MAX_DROPPED: usize = 1_000;
 /// Maximum length of a reported JSON pointer, in bytes.
 const MAX_POINTER: usize = 1_024;
-/// The text that replaces a pointer that is too long. Keywords with this pointer are not reported.
-const LONG_POINTER: &str = const_str(&[b'x'; MAX_POINTER + 1]);
 /// Maximum nesting depth of schemas.
 pub(super) const MAX_DEPTH: usize = 32;
 
@@ -33,13 +31,6 @@ const MIN_TOOL_WORK: usize = 1_000;
 const SCHEMA_WORK: usize = 16;
 /// The work for one value or name, in addition to the bytes of its text.
 const VALUE_WORK: usize = 4;
-
-const fn const_str(bytes: &[u8]) -> &str {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(_) => "",
-    }
-}
 
 /// The additional work for the tools of one list so far.
 #[derive(Debug)]
@@ -331,10 +322,11 @@ fn schema_weight(members: &Map<String, Value>) -> usize {
     SCHEMA_WORK + VALUE_WORK + weights.sum::<usize>()
 }
 
-/// Returns the pointer to the member `name` of the object at `pointer`.
+/// Returns the pointer to the member `name` of the object at `pointer`. If it is too long, returns another text that is too long;
+/// keywords with such a pointer are not reported.
 pub(super) fn child(pointer: &str, name: &str) -> String {
     if pointer.len() + name.len() > MAX_POINTER {
-        return LONG_POINTER.to_owned();
+        return "x".repeat(MAX_POINTER + 1);
     }
     format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
 }
