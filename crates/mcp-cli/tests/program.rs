@@ -286,6 +286,23 @@ fn a_failed_list_does_not_hide_the_other_lists() {
 
 #[cfg(unix)]
 #[test]
+fn inspect_warns_of_definitions_that_hosts_cannot_use() {
+    let server = scripted_server(
+        "unusable",
+        r##"*'"tools/list"'*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"tools":[{"name":"a","inputSchema":{"type":"object"}},{"name":"a","inputSchema":{"type":"object","properties":{"x":{"$ref":"#/$defs/X"}}}}]}}' ;;"##,
+    );
+    let inspected = mcp(&["inspect", "--revision", "sessions", "--", &server]);
+    let page = stdout(&inspected);
+    for warning in [
+        "tool a: the list has this name twice",
+        "tool a: its schema refers to #/$defs/X, which it does not contain",
+    ] {
+        assert!(page.contains(warning), "{warning}: {page}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
 fn lines_are_processed_after_a_failed_request() {
     let server = scripted_server(
         "silent",

@@ -1,5 +1,7 @@
 //! `mcp inspect`.
 
+use std::collections::HashSet;
+
 use mcp_client::types::{Prompt, Resource, ResourceTemplate, Tool, method};
 use mcp_client::{Client, Error, ErrorCode, Revision};
 use serde_json::{Value, json};
@@ -81,8 +83,14 @@ impl Offer {
     /// Returns warnings about definitions that some hosts and models reject or cannot use.
     fn warnings(&self) -> Vec<String> {
         let mut warnings = self.notes.clone();
+        let mut names = HashSet::new();
         for tool in &self.tools {
             let name = &tool.name;
+            if !names.insert(name) {
+                warnings.push(format!(
+                    "tool {name}: the list has this name twice, and a host calls only one of them"
+                ));
+            }
             if tool.description.as_deref().is_none_or(str::is_empty) {
                 warnings.push(format!(
                     "tool {name}: no description, so a model cannot know when to use it"
@@ -95,6 +103,11 @@ impl Offer {
                 ));
             }
             let schema = serde_json::to_value(&tool.input_schema).unwrap_or_default();
+            if let Some(reference) = reference_without_target(&schema) {
+                warnings.push(format!(
+                    "tool {name}: its schema refers to {reference}, which it does not contain"
+                ));
+            }
             for (argument, field) in schema["properties"].as_object().into_iter().flatten() {
                 if field.get("description").is_none() {
                     warnings.push(format!(
@@ -105,6 +118,26 @@ impl Offer {
         }
         warnings
     }
+}
+
+/// Returns the first reference of a schema to a place that the schema does not have.
+fn reference_without_target(root: &Value) -> Option<&str> {
+    let mut remaining = vec![root];
+    while let Some(value) = remaining.pop() {
+        if let Some(Value::String(reference)) = value.get("$ref")
+            && reference.starts_with("#/")
+            && !reference.contains('%')
+            && root.pointer(&reference[1..]).is_none()
+        {
+            return Some(reference);
+        }
+        match value {
+            Value::Object(members) => remaining.extend(members.values()),
+            Value::Array(elements) => remaining.extend(elements),
+            _ => {}
+        }
+    }
+    None
 }
 
 pub(super) async fn run(words: Words, revisions: bool, options: &Options) -> Result<Code, Failure> {
