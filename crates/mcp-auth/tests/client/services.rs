@@ -388,4 +388,12 @@ async fn a_diagnosis_shows_only_metadata_that_the_server_published() {
     let text = diagnosis.to_string();
     assert!(text.contains(&format!("must answer GET {PRM}")), "{text}");
     assert!(!text.contains("S256"), "{text}");
+    assert!(!text.contains("another URL"), "{text}");
+    // The server has another public URL in its settings.
+    let named = format!("{PRM}/elsewhere");
+    net.gone(&named);
+    net.challenge(&format!("Bearer resource_metadata=\"{named}\""));
+    let text = net.client().build().unwrap().diagnose().await.to_string();
+    let problem = format!("the server has another URL in its settings, because it names {named}");
+    assert!(text.contains(&problem), "{text}");
 }
