@@ -158,6 +158,10 @@ fn the_audit_log_is_private_and_is_opened_again_after_a_signal() {
     let _ = std::fs::remove_file(&audit);
     let (mut gateway, url, _) = start(&file, json!({ "audit": audit }), &[]);
     add(&url, "one__add");
+    // The line is written after the response.
+    while std::fs::read_to_string(&audit).unwrap().is_empty() {
+        std::thread::yield_now();
+    }
     std::fs::rename(&audit, &moved).unwrap();
     gateway.signal("HUP");
     gateway.logged("reloaded");
