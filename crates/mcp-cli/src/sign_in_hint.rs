@@ -30,7 +30,7 @@ pub(crate) async fn explain(target: &Target, options: &Options, error: ClientErr
             Some(kind) => sign_in_hint(failure, kind, &server.word),
             None => failure.hint(token_hint(server, options, missing.as_ref()).await),
         },
-        // The next attempt of a sign-in can succeed.
+        // The sign-in failed temporarily, so another attempt can succeed.
         (_, Server::Http(server)) if kind.is_some() => failure.hint_at_doctor(&server.word),
         (_, Server::Program(_)) if is_after_probe => failure.hint(
             "if the program does not know server/discover, try --revision sessions".to_owned(),
@@ -76,7 +76,8 @@ fn sign_in_hint(failure: Failure, kind: ErrorKind, server: &str) -> Failure {
 }
 
 /// Returns advice about a token from the command line or the configuration. The server has refused the token or, with
-/// `missing`, the token lacks these scopes. First asks the server whether an authorization server issues its tokens.
+/// `missing`, the token lacks these scopes. Unless a command returns the token, first asks the server whether an authorization
+/// server issues its tokens.
 pub(crate) async fn token_hint(
     server: &HttpServer,
     options: &Options,
@@ -119,7 +120,7 @@ pub(crate) async fn token_hint(
     }
 }
 
-/// Returns the scopes that the server suggests, and the missing scopes.
+/// Returns the union of the scopes that the server suggests and the missing scopes, separated by spaces.
 fn all_scopes(diagnosis: &Diagnosis, missing: &Scopes) -> String {
     let suggested = diagnosis.challenge().and_then(Challenge::scopes);
     suggested.unwrap_or_default().union(missing).to_string()

@@ -1,4 +1,4 @@
-//! Repairs of results and log messages whose deviation from the schema is harmless. They are repaired only after the strict
+//! Repairs of results and log messages whose deviation from the schema is harmless. A value is repaired only after strict
 //! decoding has failed.
 
 use mcp_jsonrpc::{DecodeError, RawJson};
@@ -17,7 +17,8 @@ use crate::Error;
 /// Decodes the params of a log message, and repairs its level and its data if necessary.
 ///
 /// # Errors
-/// The params are not an object, or deviations are not tolerated.
+/// The params are not an object, have neither `data` nor `message`, or have another invalid member; or deviations are not
+/// tolerated.
 pub(crate) fn log_message(
     text: &str,
     tolerance: &Tolerance,

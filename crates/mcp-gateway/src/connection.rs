@@ -333,7 +333,7 @@ pub(crate) fn hidden_response(server: &str, error: &CallError, log: &LogLimit) -
             "had lost the session, and a new session is open, so call again"
         }
         CallError::Failed(error) if error.is_temporary() => "did not respond",
-        // For example a refused token.
+        // For example, the server has refused the token.
         CallError::Failed(_) => "did not accept the request",
         error => return no_response(server, error),
     };
@@ -470,7 +470,7 @@ impl ForwardInbound for RelayInbound {
 
     fn closed(&self, reason: &Closed) {
         self.is_open.send_replace(false);
-        // The error of a connection that was not yet established is logged elsewhere.
+        // A failure before the connection is established is returned by `UpstreamConnection::open`.
         if !reason.is_local()
             && let Some(permit) = self.permit.upgrade()
             && let Some(omitted) = permit.admit_log_of_end()

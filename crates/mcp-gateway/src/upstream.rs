@@ -281,7 +281,8 @@ impl Upstream {
     /// for the longest time is closed. If all connections are in use, the gateway compares the client of the new request with the
     /// client that has the most connections. If the client with the most connections has at least two more, its oldest connection
     /// is closed, and the calls on this connection fail. Otherwise, the new request fails if no connection becomes unused within
-    /// 2 s, or within 6 s if a connection is being closed for the client.
+    /// 2 s, or within 6 s while a connection is being closed for any client. If the client itself uses all connections that it
+    /// may open, its request waits up to 30 s.
     #[must_use]
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.max_connections = connections;

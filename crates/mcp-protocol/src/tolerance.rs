@@ -77,7 +77,7 @@ pub enum Deviation {
     /// A server sent a form in which a field does not describe its type with `type`, but for example with a union with `null`.
     MalformedForm,
     /// A server sent a log message with a level that does not exist, such as `warn` or `INFO`, or with the member `message` instead
-    /// of `data`. An unknown level counts as `info`.
+    /// of `data`. An unknown or missing level counts as `info`.
     MalformedLogMessage,
 }
 

@@ -119,7 +119,7 @@ impl HandlerError {
     #[cold]
     pub(crate) fn log(&self, is_internal: bool) {
         let sources = self.sources.join(": ");
-        // The sources are only in the log.
+        // The client does not receive the sources, so the operator must see them.
         let is_hidden = is_internal || !sources.is_empty();
         match &*self.kind {
             ErrorKind::Arguments(problem) if !is_internal => {

@@ -95,7 +95,7 @@ impl Manifest {
         Ok(Self { path, table })
     }
 
-    /// A member of `package`, by its path.
+    /// Returns the value at `path` in the table `package`.
     fn package(&self, path: &[&str]) -> Option<&Value> {
         let package = self.table.get("package")?;
         path.iter().try_fold(package, |table, key| table.get(*key))
@@ -106,7 +106,7 @@ impl Manifest {
         name.and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Whether docs.rs shows this crate.
+    /// Returns whether docs.rs shows this crate.
     fn is_published_library(&self) -> bool {
         let is_program = self.table.contains_key("bin") && !self.table.contains_key("lib");
         let publish = self.package(&["publish"]);

@@ -261,7 +261,7 @@ mod tests {
         }
     }
 
-    /// Some editors write the mark.
+    /// Some editors write a byte order mark at the start of a file.
     #[test]
     fn files_with_a_byte_order_mark_are_read() {
         let name = format!("mcp-arguments-{}.json", std::process::id());

@@ -5,7 +5,7 @@ use serde_json::Value;
 /// Checks that this program can represent each number in a JSON text exactly.
 ///
 /// # Errors
-/// A number would change. The error names it.
+/// A number cannot be represented exactly. The error names the first such number.
 pub(crate) fn check_numbers(text: &str) -> Result<(), String> {
     match inexact(text) {
         None => Ok(()),

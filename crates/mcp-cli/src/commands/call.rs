@@ -129,7 +129,7 @@ fn check_names(tool: &str, arguments: &Map<String, Value>, schema: &Value) -> Re
     Ok(())
 }
 
-/// Maximum number of characters that name the servers behind a gateway that are not available.
+/// Maximum length of the list of unavailable servers behind a gateway, in characters.
 const MAX_UNAVAILABLE: usize = 2_000;
 
 /// Returns a text that names the servers whose tools are missing in the list of a gateway; `None` if no server is missing, or if

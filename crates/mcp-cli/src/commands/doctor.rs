@@ -126,7 +126,7 @@ async fn diagnose(
 }
 
 /// Reports the lists of the server, the deviations that were tolerated, and the servers behind a gateway that are not available.
-/// Returns the exit code if something has failed.
+/// Returns the exit code if a list cannot be read or a server is not available; otherwise `None`.
 async fn lists(client: &Client, report: &mut Report) -> Result<Option<Code>, Failure> {
     let mut code = None;
     let mut offer = Offer::of(client).await;

@@ -51,7 +51,7 @@ impl Core {
     pub(super) fn not_opened(&self, client: &Owner, error: Error) -> ErrorObject {
         let server = &*self.upstream.name;
         match error {
-            // The reason is not an error of the server, but for example a user without an account.
+            // The gateway itself refused the connection, for example because the user has no account.
             Error::Rejected(reason) => reason,
             error if self.upstream.has_accounts() => {
                 if let Some(omitted) = self.failures.admit(std::time::Instant::now()) {

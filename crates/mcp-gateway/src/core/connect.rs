@@ -130,7 +130,7 @@ impl Core {
             let connection = self.shared().await.map_err(|_| "it is not connected")?;
             let response = connection.client.ping().await;
             response.map_err(|error| match error {
-                // For example a refused token.
+                // For example, the server has refused the token.
                 Error::Transport(error) if !error.is_temporary() => "it does not accept requests",
                 _ => "it does not respond",
             })

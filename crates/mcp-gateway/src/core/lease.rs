@@ -405,7 +405,7 @@ impl Core {
         );
         let opened = opened.await;
         match upstream.has_accounts() {
-            // The gateway has stopped the server itself, which says nothing about the server.
+            // The gateway itself stopped the server, so the server has not failed.
             _ if matches!(opened, Err(Error::Rejected(_))) => {}
             true => self.record_opened(connecting.client, opened.is_err()),
             // The server may receive no further requests, so another attempt must follow.

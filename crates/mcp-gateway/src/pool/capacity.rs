@@ -35,7 +35,7 @@ const MAX_QUEUED_BYTES: usize = 64 << 20;
 pub(crate) struct Capacity {
     table: Mutex<Table>,
     log: LogLimit,
-    /// Limits the log of connections that the server has ended.
+    /// Limits the log entries about connections that ended without the gateway.
     end_log: LogLimit,
     /// The size of the messages that the server has not read.
     queued: Budget,
@@ -144,8 +144,8 @@ impl Permit {
         table.start_next();
     }
 
-    /// Returns whether the end of the connection is logged: the number of ends that were not logged before, or `None`. The end is
-    /// not logged if the connection was not yet established.
+    /// Returns the number of ends of connections that were not logged since the last log entry, or `None` if the end of this
+    /// connection must not be logged: it was not yet established, or there were too many entries.
     pub(crate) fn admit_log_of_end(&self) -> Option<u64> {
         let table = lock(&self.capacity.table);
         let is_established = table.open.get(&self.number)?.is_established;

@@ -75,9 +75,9 @@ impl HeadersHelper {
         Ok(())
     }
 
-    /// Returns a transport. When it is started, it runs the command and passes the headers to `build`. If the server then refuses
-    /// a message with status 401, it runs the command again and passes the new headers to `build`, which can check them; the
-    /// messages of the connection get the new headers.
+    /// Returns a transport that runs the command when it is started, and passes the headers to `build`. If the server then refuses
+    /// a message with status 401, the transport runs the command again, at most once in 10 s. It calls `build` with the new headers
+    /// only to check them. If `build` succeeds, the next messages of the connection have the new headers.
     pub fn transport<B>(self, url: impl Into<String>, build: B) -> impl Transport + Clone
     where
         B: Fn(BTreeMap<String, String>) -> Result<HttpTransport, TransportError>,

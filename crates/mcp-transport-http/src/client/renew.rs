@@ -1,4 +1,4 @@
-//! Headers that replace others after the server has refused them.
+//! New headers for the messages of a connection after the server has refused a message with status 401.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,8 @@ use crate::client::user_headers::checked_header;
 use crate::client::wire::authorize::{AfterRefusal, Authorize};
 use crate::sync::lock;
 
-/// Minimum time between two calls of the function that returns new headers. A server that refuses all headers does not cause more.
+/// Minimum time between the end of a call of the function that returns new headers and the next call. Limits the calls if the
+/// server refuses all headers.
 const MIN_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The headers by name.
@@ -21,17 +22,17 @@ type Headers = BTreeMap<String, String>;
 pub(crate) type Renew =
     dyn Fn() -> BoxFuture<'static, Result<Headers, TransportError>> + Send + Sync;
 
-/// Replaces headers of all messages of a connection after the server has refused a message with status 401.
+/// An [`Authorize`] that replaces headers of all messages of a connection after a refusal with status 401.
 pub(crate) struct RenewedHeaders {
     renew: Arc<Renew>,
-    /// The headers that the last call of `renew` has returned.
+    /// The headers from the last successful call of `renew`. Empty before.
     headers: Arc<Mutex<HeaderMap>>,
-    /// The end of the last call of `renew`. Locked while the function runs.
+    /// Time at which the last call of `renew` ended. Locked while the function runs.
     renewed_at: tokio::sync::Mutex<Option<Instant>>,
 }
 
 impl RenewedHeaders {
-    /// `headers` are shared with the connection, which removes their values from error messages.
+    /// Creates the authorizer. `headers` is shared with the connection, which removes the values from error messages.
     pub(crate) fn new(renew: Arc<Renew>, headers: Arc<Mutex<HeaderMap>>) -> Self {
         Self {
             renew,
@@ -51,14 +52,14 @@ impl RenewedHeaders {
     async fn after_refusal(&self, sent: &HeaderMap) -> Result<AfterRefusal, TransportError> {
         let mut renewed_at = self.renewed_at.lock().await;
         if !self.are_in(sent) {
-            // Another message was refused first.
+            // The headers were renewed for another message after this message was sent.
             return Ok(AfterRefusal::SendAgain);
         }
         if renewed_at.is_some_and(|at| at.elapsed() < MIN_INTERVAL) {
             return Ok(AfterRefusal::GiveUp);
         }
         let renewed = (self.renew)().await;
-        // Messages that were refused meanwhile fail if this call has failed.
+        // Set also after a failure: other refused messages then fail without another call.
         *renewed_at = Some(Instant::now());
         let renewed = renewed?;
         let headers = renewed

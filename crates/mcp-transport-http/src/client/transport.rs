@@ -105,7 +105,7 @@ impl HttpTransport {
     /// Sets a function that returns new values of headers after the server has refused a message with status 401, for example
     /// because a token has expired. The new headers replace headers with the same names in all later messages of the connection.
     /// If they differ from those of the refused message, the message is sent again. Each connection calls the function at most
-    /// once in 10 s. If the function fails, the refused message fails with its error.
+    /// once in 10 s. If the function fails, the refused message fails with the error of the function.
     ///
     /// The function has no effect if an [authorizer](Self::authorize) is set.
     pub fn renew_headers<F>(mut self, renew: F) -> Self

@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind};
 
 /// Maximum size of the file of a store, in bytes.
 const MAX_FILE_BYTES: u64 = 4 << 20;
-/// Maximum size of the tokens for one server, in bytes. A server could otherwise use the whole file.
+/// Maximum size of the tokens for one server, in bytes. Otherwise, one server could fill the whole file.
 const MAX_ENTRY_BYTES: usize = 64 << 10;
 /// Interval between attempts to lock the file.
 const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -29,7 +29,7 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(45);
 /// Programs that share the file wait for each other.
 ///
 /// Empty lock files, whose names end in `.lock`, remain beside the file: one for changes, and one for each server. The tokens for
-/// one server can have 64 KiB.
+/// one server can have at most 64 KiB.
 #[derive(Debug, Clone)]
 pub struct FileTokenStore {
     path: PathBuf,
@@ -126,7 +126,7 @@ impl TokenStore for FileTokenStore {
     }
 
     fn lock<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<StoreLock, Error>> {
-        // A slow server delays only its own renewals.
+        // Each server has a separate lock, so a slow server delays only the renewals of its own tokens.
         let id = sha256(name);
         Box::pin(async move {
             let lock = self.lock_file(&format!("renew-{id}")).await;

@@ -322,8 +322,8 @@ fn schema_weight(members: &Map<String, Value>) -> usize {
     SCHEMA_WORK + VALUE_WORK + weights.sum::<usize>()
 }
 
-/// Returns the pointer to the member `name` of the object at `pointer`. If it is too long, returns another text that is too long;
-/// keywords with such a pointer are not reported.
+/// Returns the pointer to the member `name` of the object at `pointer`. If the pointer would exceed `MAX_POINTER`, returns a
+/// placeholder that is also too long, so that keywords with this pointer are not reported.
 pub(super) fn child(pointer: &str, name: &str) -> String {
     if pointer.len() + name.len() > MAX_POINTER {
         return "x".repeat(MAX_POINTER + 1);

@@ -36,7 +36,7 @@ pub(crate) struct HttpConnection {
     pub(crate) host: Option<HeaderValue>,
     pub(crate) headers: HeaderMap,
     pub(crate) authorize: Option<Arc<dyn Authorize>>,
-    /// Headers that replace others of the same name. `authorize` sets them.
+    /// Headers of `HttpTransport::renew_headers`, whose values are removed from error messages. `authorize` sets them.
     pub(crate) renewed: Arc<Mutex<HeaderMap>>,
     pub(crate) service: Arc<dyn HttpService<RequestBody>>,
     pub(crate) redirects: usize,

@@ -1,11 +1,13 @@
 //! The limit of open files of the process. Each connection needs an open file.
 
-/// Number of files for each connection: one for the connection, and others for what handlers open because of it.
+/// Number of files for each connection: one for the connection itself, and three for files that its handlers open.
 const FILES_PER_CONNECTION: u64 = 4;
 
 /// Raises the limit of open files of the process, which is often 1,024, to four times `max_connections`, as far as the system
-/// allows it. Returns the number of connections that can be open: at most `max_connections`, and at most three quarters of the
-/// files that can still be opened, so that clients cannot use the files that handlers need. Programs that are started later inherit the limit.
+/// allows it. Programs that are started later inherit the limit.
+///
+/// Returns the maximum number of open connections: at most `max_connections`, and at most three quarters of the files that can
+/// still be opened. The other files are for handlers.
 #[cfg(unix)]
 pub(super) fn connections(max_connections: usize) -> usize {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -27,7 +29,7 @@ pub(super) fn connections(max_connections: usize) -> usize {
             }
         }
     }
-    // The files that are open now remain open.
+    // Files that are already open are not available for connections.
     let open = std::fs::read_dir("/dev/fd").map_or(0, Iterator::count);
     let free = usize::try_from(files).unwrap_or(usize::MAX);
     let free = free.saturating_sub(open);

@@ -79,7 +79,8 @@ pub async fn serve(address: impl ToSocketAddrs, server: impl IntoService) -> Res
 ///
 /// Each connection needs an open file. On Unix, this function raises the limit of open files of the process to four times
 /// [`ConnectionLimits::max_connections`](crate::ConnectionLimits::max_connections), as far as the hard limit allows it. If the
-/// limit remains too low, it logs a warning and uses at most three quarters of the files for connections.
+/// limit remains too low, the function logs a warning, and connections use at most three quarters of the files that can still be
+/// opened.
 ///
 /// # Errors
 /// The listener fails permanently.
@@ -197,7 +198,8 @@ async fn serve_route(
     Ok(())
 }
 
-/// Waits after a failure to accept a connection. If the process has no file left, closes idle connections.
+/// Closes idle connections and waits after a failure to accept a connection, for example because the process has no file left.
+/// Does nothing if the client caused the failure.
 async fn recover(error: &io::Error, wheel: &mut TimerWheel) {
     let is_of_client = matches!(
         error.kind(),

@@ -10,13 +10,14 @@ use crate::sync::lock;
 /// The memory of a session in bytes, without the client identity.
 pub(crate) const SESSION: usize = 5 << 10;
 
-/// Divisor of a limit. The quotient is the part of the limit that only clients with little can use.
+/// Divisor of a limit. The quotient is the part of the limit that only clients with a small usage can take.
 const RESERVED_DIVISOR: usize = 8;
-/// Divisor of a limit. The quotient is what such a client can have: four sessions, or one session with a usual identity, of the
-/// default limits. Without this rule, calls that wait in the sessions of fifty clients would keep all others out.
+/// Divisor of a limit. The quotient is the maximum usage of a client that takes from the reserved part. With the default limits,
+/// its memory is enough for four sessions, or for one session with a usual identity. Without this rule, calls that wait in the
+/// sessions of fifty clients would keep all others out.
 const LITTLE_DIVISOR: usize = 1_024;
 
-/// Returns whether a client that has `taken` of a limit may use it up to `total`.
+/// Returns whether the usage of all clients may become `total`. The usage of the client becomes `taken`.
 fn has_room(limit: usize, total: usize, taken: usize) -> bool {
     total <= limit - limit / RESERVED_DIVISOR || taken <= (limit / LITTLE_DIVISOR).max(1)
 }
@@ -103,7 +104,7 @@ impl SessionUsage {
             if has_share || has_bytes {
                 return Err(NoRoom::Share);
             }
-            // With 100 %, clients are not distinguished, for example behind a proxy.
+            // A client share of 100 % switches the distinction of clients off, for example behind a proxy.
             let has_room = percent >= 100
                 || (is_principal || has_room(max, total.sessions, taken.sessions))
                     && has_room(max_bytes, total.bytes, taken.bytes);
