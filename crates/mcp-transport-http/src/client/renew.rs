@@ -23,7 +23,9 @@ pub(crate) type Renew =
     dyn Fn() -> BoxFuture<'static, Result<Headers, TransportError>> + Send + Sync;
 
 /// An [`Authorize`] that replaces headers of all messages of a connection after a refusal with status 401.
-pub(crate) struct RenewedHeaders {
+pub(crate) struct RenewedHeaders(Arc<State>);
+
+struct State {
     renew: Arc<Renew>,
     /// The headers from the last successful call of `renew`. Empty before.
     headers: Arc<Mutex<HeaderMap>>,
@@ -34,13 +36,15 @@ pub(crate) struct RenewedHeaders {
 impl RenewedHeaders {
     /// Creates the authorizer. `headers` is shared with the connection, which removes the values from error messages.
     pub(crate) fn new(renew: Arc<Renew>, headers: Arc<Mutex<HeaderMap>>) -> Self {
-        Self {
+        Self(Arc::new(State {
             renew,
             headers,
             renewed_at: tokio::sync::Mutex::default(),
-        }
+        }))
     }
+}
 
+impl State {
     /// Returns whether a message was sent with the current headers.
     fn are_in(&self, sent: &HeaderMap) -> bool {
         let headers = lock(&self.headers);
@@ -78,7 +82,7 @@ impl Authorize for RenewedHeaders {
         &'a self,
         request: &'a mut http::request::Parts,
     ) -> BoxFuture<'a, Result<(), TransportError>> {
-        for (name, value) in &*lock(&self.headers) {
+        for (name, value) in &*lock(&self.0.headers) {
             request.headers.insert(name, value.clone());
         }
         Box::pin(std::future::ready(Ok(())))
@@ -90,10 +94,15 @@ impl Authorize for RenewedHeaders {
         response: &'a http::response::Parts,
     ) -> BoxFuture<'a, Result<AfterRefusal, TransportError>> {
         Box::pin(async move {
-            match response.status {
-                StatusCode::UNAUTHORIZED => self.after_refusal(&request.headers).await,
-                _ => Ok(AfterRefusal::GiveUp),
+            if response.status != StatusCode::UNAUTHORIZED {
+                return Ok(AfterRefusal::GiveUp);
             }
+            // Callers that cancel their messages neither end the call of `renew` nor cause further calls.
+            let (state, sent) = (Arc::clone(&self.0), request.headers.clone());
+            let renewing = tokio::spawn(async move { state.after_refusal(&sent).await });
+            // The task fails only with the runtime, or if the function panics.
+            let renewed = renewing.await;
+            renewed.unwrap_or_else(|error| Err(TransportError::new(error.to_string())))
         })
     }
 }

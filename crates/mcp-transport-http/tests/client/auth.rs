@@ -261,3 +261,56 @@ async fn refused_headers_are_renewed() {
         "{errors:?}"
     );
 }
+
+/// Waits for a message with this method. Accepts the notifications before it, which report cancelled messages.
+async fn message(server: &mut Server, method: &str) -> ReceivedRequest {
+    loop {
+        let seen = server.next().await;
+        if seen.json()["method"] == method {
+            return seen;
+        }
+        assert_eq!(seen.json()["method"], method::NOTIFICATIONS_CANCELLED);
+        seen.accept();
+    }
+}
+
+/// A caller that cancels its message must not call the function again and again.
+#[tokio::test(start_paused = true)]
+async fn headers_are_renewed_although_the_message_is_cancelled() {
+    let (wire, server) = wire();
+    let (calls, open) = (
+        Arc::<AtomicUsize>::default(),
+        Arc::new(tokio::sync::Notify::new()),
+    );
+    let (counted, opened) = (Arc::clone(&calls), Arc::clone(&open));
+    let renew = move || -> BoxFuture<'static, _> {
+        counted.fetch_add(1, Ordering::Relaxed);
+        let opened = Arc::clone(&opened);
+        Box::pin(async move {
+            opened.notified().await;
+            Ok(BTreeMap::from([("X-Token".to_owned(), "two".to_owned())]))
+        })
+    };
+    let http = http(wire, quiet_but_listening()).renew_headers(renew);
+    let pair = Pair::with(http, server, ear()).await;
+    let mut pair = pair.opened(Some(SESSION)).await;
+    pair.server.expect_get().await.status(405);
+    for _ in 0..3 {
+        let call = pair.call(method::TOOLS_LIST);
+        message(&mut pair.server, method::TOOLS_LIST)
+            .await
+            .status(401);
+        // sleep: the clock is paused, so the refusal is handled before the clock advances.
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        call.abort();
+        let _ = call.await;
+    }
+    assert_eq!(calls.load(Ordering::Relaxed), 1);
+    open.notify_one();
+    let call = pair.call(method::PROMPTS_LIST);
+    let seen = message(&mut pair.server, method::PROMPTS_LIST).await;
+    assert_eq!(seen.header("x-token"), Some("two"));
+    seen.answer(&json!({}));
+    result(call).await;
+    assert_eq!(calls.load(Ordering::Relaxed), 1);
+}
