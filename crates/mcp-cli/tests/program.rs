@@ -286,18 +286,36 @@ fn a_failed_list_does_not_hide_the_other_lists() {
 
 #[cfg(unix)]
 #[test]
-fn inspect_warns_of_definitions_that_hosts_cannot_use() {
+fn inspect_and_doctor_report_definitions_that_hosts_cannot_use() {
+    let tools = json!([
+        { "name": "a", "inputSchema": { "type": "object" } },
+        { "name": "a", "inputSchema": { "type": "object", "properties": { "x": { "$ref": "#/$defs/X" } } } },
+        { "name": "list", "inputSchema": { "type": "object", "properties": [] } },
+        { "name": "required", "inputSchema": { "type": "object" }, "outputSchema": { "type": "object", "required": "x" } },
+        { "name": "kind", "inputSchema": { "type": "object", "properties": { "x": { "type": "text" } } } },
+        { "name": "field", "inputSchema": { "type": "object", "properties": { "x": "string" } } },
+    ]);
     let server = scripted_server(
         "unusable",
-        r##"*'"tools/list"'*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"tools":[{"name":"a","inputSchema":{"type":"object"}},{"name":"a","inputSchema":{"type":"object","properties":{"x":{"$ref":"#/$defs/X"}}}}]}}' ;;"##,
+        &format!(
+            r#"*'"tools/list"'*) echo '{{"jsonrpc":"2.0","id":'$id',"result":{{"tools":{tools}}}}}' ;;
+           *'"ping"'*) echo '{{"jsonrpc":"2.0","id":'$id',"result":{{}}}}' ;;"#
+        ),
     );
-    let inspected = mcp(&["inspect", "--revision", "sessions", "--", &server]);
-    let page = stdout(&inspected);
-    for warning in [
+    let run = |command| mcp(&[command, "--revision", "sessions", "--", &server]);
+    let (inspected, diagnosed) = (run("inspect"), run("doctor"));
+    assert!(diagnosed.status.success(), "{}", stdout(&diagnosed));
+    for defect in [
         "tool a: the list has this name twice",
-        "tool a: its schema refers to #/$defs/X, which it does not contain",
+        "tool a: inputSchema: ",
+        "tool list: inputSchema: the schema is malformed",
+        "tool required: outputSchema: the schema is malformed",
+        "tool kind: inputSchema: the schema is malformed",
+        "tool field: inputSchema: the schema is malformed",
     ] {
-        assert!(page.contains(warning), "{warning}: {page}");
+        for page in [stdout(&inspected), stdout(&diagnosed)] {
+            assert!(page.contains(defect), "{defect}: {page}");
+        }
     }
 }
 

@@ -143,12 +143,10 @@ async fn lists(client: &Client, report: &mut Report) -> Result<Option<Code>, Fai
         Some(failure) => code = Some(report.fail("lists", failure)?),
     }
     let failed = failed.map(|failure| failure.to_string());
-    for note in offer
-        .notes
-        .iter()
-        .filter(|note| failed.as_ref() != Some(*note))
-    {
-        report.add(true, "note", output::one_line(note))?;
+    for defect in offer.defects() {
+        if failed.as_ref() != Some(&defect) {
+            report.add(true, "note", output::one_line(&defect))?;
+        }
     }
     if client.capabilities().tools.is_some()
         && let Some(problem) = unavailable(client).await

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use mcp_client::types::{Prompt, Resource, ResourceTemplate, Tool, method};
 use mcp_client::{Client, Error, ErrorCode, Revision};
+use mcp_schema::{Origin, Validator};
 use serde_json::{Value, json};
 
 use crate::args::{Options, RevisionChoice, Words};
@@ -80,17 +81,11 @@ impl Offer {
         Vec::new()
     }
 
-    /// Returns warnings about definitions that some hosts and models reject or cannot use.
+    /// Returns warnings about lists and definitions that some hosts and models reject or cannot use.
     fn warnings(&self) -> Vec<String> {
-        let mut warnings = self.notes.clone();
-        let mut names = HashSet::new();
+        let mut warnings = self.defects();
         for tool in &self.tools {
             let name = &tool.name;
-            if !names.insert(name) {
-                warnings.push(format!(
-                    "tool {name}: the list has this name twice, and a host calls only one of them"
-                ));
-            }
             if tool.description.as_deref().is_none_or(str::is_empty) {
                 warnings.push(format!(
                     "tool {name}: no description, so a model cannot know when to use it"
@@ -102,13 +97,8 @@ impl Offer {
                     "tool {name}: some models reject names with more than 64 characters, or with characters other than letters, digits, _ and -"
                 ));
             }
-            let schema = serde_json::to_value(&tool.input_schema).unwrap_or_default();
-            if let Some(reference) = reference_without_target(&schema) {
-                warnings.push(format!(
-                    "tool {name}: its schema refers to {reference}, which it does not contain"
-                ));
-            }
-            for (argument, field) in schema["properties"].as_object().into_iter().flatten() {
+            let arguments = tool.input_schema.get("properties");
+            for (argument, field) in arguments.and_then(Value::as_object).into_iter().flatten() {
                 if field.get("description").is_none() {
                     warnings.push(format!(
                         "tool {name}: argument {argument} has no description"
@@ -118,26 +108,31 @@ impl Offer {
         }
         warnings
     }
-}
 
-/// Returns the first reference of a schema to a place that the schema does not have.
-fn reference_without_target(root: &Value) -> Option<&str> {
-    let mut remaining = vec![root];
-    while let Some(value) = remaining.pop() {
-        if let Some(Value::String(reference)) = value.get("$ref")
-            && reference.starts_with("#/")
-            && !reference.contains('%')
-            && root.pointer(&reference[1..]).is_none()
-        {
-            return Some(reference);
+    /// Returns the problems of the lists, and those of tools that are listed twice or have an invalid schema.
+    pub(super) fn defects(&self) -> Vec<String> {
+        let mut defects = self.notes.clone();
+        let mut names = HashSet::new();
+        for tool in &self.tools {
+            let name = &tool.name;
+            if !names.insert(name) {
+                defects.push(format!(
+                    "tool {name}: the list has this name twice, and a host calls only one of them"
+                ));
+            }
+            let input = ("inputSchema", Some(&tool.input_schema));
+            let output = ("outputSchema", tool.output_schema.as_ref());
+            for (member, schema) in [input, output] {
+                let compiled = schema.map(|schema| Validator::compile(schema, Origin::Foreign));
+                if let Some(Err(error)) = compiled
+                    && !error.is_missing_feature()
+                {
+                    defects.push(format!("tool {name}: {member}: {error}"));
+                }
+            }
         }
-        match value {
-            Value::Object(members) => remaining.extend(members.values()),
-            Value::Array(elements) => remaining.extend(elements),
-            _ => {}
-        }
+        defects
     }
-    None
 }
 
 pub(super) async fn run(words: Words, revisions: bool, options: &Options) -> Result<Code, Failure> {

@@ -139,7 +139,12 @@ impl<'a> Compiler<'a> {
         match schema {
             Value::Bool(always) => node.never = !always,
             Value::Object(keywords) => self.keywords(&mut node, keywords)?,
-            other => return Err(malformed("a schema", "an object, true or false", other)),
+            other => {
+                return Err(SchemaError::new(format!(
+                    "the schema is malformed: each schema in it must be an object, true or false, not {}",
+                    super::words::describe(other)
+                )));
+            }
         }
         Ok(node)
     }
