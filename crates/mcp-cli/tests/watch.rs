@@ -3,7 +3,9 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
 use mcp_server::{Server, Tool};
 use mcp_transport_http::{Endpoint, serve_with};
@@ -21,6 +23,17 @@ fn serve(at: SocketAddr) -> (Runtime, SocketAddr) {
     (runtime, address)
 }
 
+/// Returns the lines of stderr. They end if a line does not arrive within a minute.
+fn lines_of(child: &mut Child) -> impl Iterator<Item = String> + use<> {
+    let stderr = child.stderr.take().unwrap();
+    let (sender, lines) = channel();
+    std::thread::spawn(move || {
+        let mut lines = BufReader::new(stderr).lines();
+        lines.try_for_each(|line| sender.send(line.unwrap()))
+    });
+    std::iter::from_fn(move || lines.recv_timeout(Duration::from_secs(60)).ok())
+}
+
 #[test]
 fn watch_reports_when_the_server_is_lost_and_when_it_responds_again() {
     for revision in ["sessions", "stateless"] {
@@ -33,10 +46,10 @@ fn watch_reports_when_the_server_is_lost_and_when_it_responds_again() {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let mut lines = lines_of(&mut child);
         let mut next = |start: &str| {
-            let found = lines.find(|line| line.as_ref().unwrap().starts_with(start));
-            found.unwrap().unwrap()
+            let found = lines.find(|line| line.starts_with(start));
+            found.unwrap_or_else(|| panic!("no line that starts with {start:?}"))
         };
         next("watching");
         drop(first);
@@ -96,9 +109,9 @@ fn watch_reports_that_the_server_refuses_to_send_further_changes() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut lines = lines_of(&mut child);
     let start = "warning: changes of lists and resources are no longer received: ";
-    let warning = { lines }.find_map(|line| line.unwrap().strip_prefix(start).map(str::to_owned));
+    let warning = lines.find_map(|line| line.strip_prefix(start).map(str::to_owned));
     assert!(warning.unwrap().contains("no more streams"));
     child.kill().unwrap();
     child.wait().unwrap();

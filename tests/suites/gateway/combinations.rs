@@ -54,6 +54,29 @@ async fn a_server_request_reaches_the_client_in_every_combination() {
     }
 }
 
+/// A task of the server would be lost, because the gateway does not forward requests about tasks.
+#[tokio::test]
+async fn no_server_learns_that_a_client_can_poll_tasks() {
+    let capabilities = json!({ "extensions": { "io.modelcontextprotocol/tasks": {}, "x/y": {} } });
+    for server_is_stateless in BOTH {
+        let declared = Tool::new("declared", |cx: Ctx| {
+            json!(cx.client_capabilities()).to_string()
+        });
+        let server = Server::builder("s", "1").tool(declared);
+        let proxy = proxy(server, server_is_stateless).await;
+        for client_is_stateless in BOTH {
+            let service = proxy.clone();
+            let mut peer = Peer::open(service, capabilities.clone(), client_is_stateless).await;
+            let result = peer.tool("declared", json!({})).await;
+            let declared = text(&result);
+            assert!(!declared.contains("/tasks"), "{declared}");
+            if server_is_stateless || !client_is_stateless {
+                assert!(declared.contains("x/y"), "{declared}");
+            }
+        }
+    }
+}
+
 /// A server of 2025-03-26 can answer several calls in one message.
 #[tokio::test]
 async fn a_batch_of_responses_completes_the_calls_of_the_clients() {

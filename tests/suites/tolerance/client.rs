@@ -13,9 +13,13 @@ type Listing = Result<Vec<mcp_types::Tool>, Error>;
 /// Lists the tools of a server with these pages.
 async fn listed(builder: ClientBuilder, pages: Vec<Value>) -> (Listing, Client) {
     let (mut wire, client) = PipeEnd::with_tools(builder).await;
-    let listing = listing(&client);
+    let mut listing = listing(&client);
     for page in pages {
-        wire.respond("tools/list", page).await;
+        tokio::select! {
+            // The client has rejected an earlier page.
+            listed = &mut listing => return (listed.unwrap(), client),
+            _ = wire.respond("tools/list", page) => {}
+        }
     }
     (listing.await.unwrap(), client)
 }

@@ -4,6 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -47,11 +48,36 @@ pub(crate) fn write(file: &Path, servers: &Value, mut gateway: Value) {
     std::fs::write(file, config.to_string()).unwrap();
 }
 
+/// Maximum time to wait for the next line of stderr.
+const MAX_SILENCE: Duration = Duration::from_secs(60);
+
+/// The lines of stderr. They end when the gateway ends, or if it writes nothing for a minute.
+pub(crate) struct Log(Receiver<std::io::Result<String>>);
+
+impl Log {
+    fn new(stderr: ChildStderr) -> Self {
+        let (sender, receiver) = channel();
+        std::thread::spawn(move || {
+            let mut lines = BufReader::new(stderr).lines();
+            lines.try_for_each(|line| sender.send(line))
+        });
+        Self(receiver)
+    }
+}
+
+impl Iterator for Log {
+    type Item = std::io::Result<String>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.recv_timeout(MAX_SILENCE).ok()
+    }
+}
+
 /// A running gateway; ended when dropped.
 pub(crate) struct Running {
     pub(crate) child: Child,
     pub(crate) out: std::io::Lines<BufReader<ChildStdout>>,
-    pub(crate) log: std::io::Lines<BufReader<ChildStderr>>,
+    pub(crate) log: Log,
 }
 
 impl Running {
@@ -84,7 +110,7 @@ impl Running {
             .spawn()
             .unwrap();
         let out = BufReader::new(child.stdout.take().unwrap()).lines();
-        let log = BufReader::new(child.stderr.take().unwrap()).lines();
+        let log = Log::new(child.stderr.take().unwrap());
         Self { child, out, log }
     }
 

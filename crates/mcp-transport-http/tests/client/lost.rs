@@ -55,6 +55,7 @@ async fn sessions_that_are_lost_in_a_row_end_the_connection_with_the_cause() {
             ("DELETE", _) => seen.status(200),
             _ if seen.json()["method"] == method::INITIALIZE => {
                 sessions += 1;
+                assert!(sessions < 20, "the client opens sessions without a limit");
                 seen.open(Some("next"), "2025-11-25");
             }
             _ => seen.accept(),
