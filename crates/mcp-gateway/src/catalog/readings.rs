@@ -2,7 +2,7 @@
 //!
 //! Servers split the URIs of schemes such as `notes` in different ways. Some servers use the host and the path, with or without
 //! the port. Others use all text after the scheme. A server whose URIs have no host may ignore the host. Servers may also ignore
-//! case, spaces around a name, the query and a `/` at the end, or read `+` as a space. These differences are therefore removed
+//! case, spaces around a name, the query and a `/` at the end, read `+` as a space, or read `007` as 7. These differences are therefore removed
 //! from the pattern of a rule and from a URI before they are compared. The resulting texts are not URIs, and must not be used for
 //! rules that allow something. URIs in a spelling that [`check_spelling`](super::uri::check_spelling) refuses are not compared at
 //! all.
@@ -59,6 +59,7 @@ impl Restriction {
         if pattern.contains('+') {
             forms.push(joined(pattern, spaced));
         }
+        add_plain_numbers(&mut forms);
         Self {
             forms,
             keeps_port,
@@ -159,6 +160,7 @@ fn texts(uri: &str, keeps_port: bool, uses_host: bool) -> Vec<String> {
             }
         }
     }
+    add_plain_numbers(&mut all);
     // Some servers split the URI after decoding it.
     for index in 0..all.len() {
         all.push(before(&all[index], &['?', '#', ';']).to_owned());
@@ -175,6 +177,47 @@ fn texts(uri: &str, keeps_port: bool, uses_host: bool) -> Vec<String> {
         })
     };
     all.into_iter().flat_map(slashes).flatten().collect()
+}
+
+/// Adds the texts in which numbers have their usual spelling. The original texts are kept, because a pattern can contain the start
+/// of another spelling: `00*` matches `007`.
+fn add_plain_numbers(texts: &mut Vec<String>) {
+    for index in 0..texts.len() {
+        let plain = plain_numbers(&texts[index]);
+        texts.extend((plain != texts[index]).then_some(plain));
+    }
+}
+
+/// Returns a text in which each name that is an integer has its usual spelling: `+7`, `007`, `0_7` and `7.0` become `7`.
+fn plain_numbers(text: &str) -> String {
+    let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '+' | '-' | '_' | '.');
+    let names = text.split_inclusive(|c| !is_of_name(c));
+    let plain = names.map(|name| {
+        let (name, end) = name.split_at(name.trim_end_matches(|c| !is_of_name(c)).len());
+        format!("{}{end}", plain_number(name).as_deref().unwrap_or(name))
+    });
+    plain.collect()
+}
+
+/// Returns the usual spelling of an integer; `None` if the text is not an integer.
+fn plain_number(text: &str) -> Option<String> {
+    let (sign, rest) = match text.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    };
+    let (whole, fraction) = rest.split_once('.').unwrap_or((rest, ""));
+    let is_integer = whole.contains(|c: char| c.is_ascii_digit())
+        && whole
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'_')
+        && fraction.bytes().all(|byte| byte == b'0');
+    let digits = whole.replace('_', "");
+    let digits = match digits.trim_start_matches('0') {
+        "" => "0",
+        digits => digits,
+    };
+    let sign = if digits == "0" { "" } else { sign };
+    is_integer.then(|| format!("{sign}{digits}"))
 }
 
 /// Returns whether a pattern has a host, or could match a host.

@@ -24,6 +24,7 @@ use tracing::Instrument as _;
 pub use self::extractors::{Args, Argument, FromState, State};
 use crate::handler::output::{Finish, IntoOutput, Kind};
 use crate::handler::server::CallServer;
+use crate::handler::text::Spelling;
 use crate::{HandlerError, Spec};
 
 /// A function or closure, sync or async. Its parameters are extractors. Its return type converts to the result of a tool, prompt,
@@ -66,11 +67,12 @@ pub(crate) fn erase<K: Kind, S: Send + Sync + 'static, M>(
 /// Like [`erase`], for a prompt or a URI template, whose arguments are text.
 pub(crate) fn erase_text<K: Kind, S: Send + Sync + 'static, M>(
     handler: impl Handler<K, S, M>,
+    spelling: Spelling,
     state: S,
 ) -> Erased<K> {
     let mut spec = Spec::default();
     describe(&handler, &mut spec);
-    text::reading::<K>(&spec, erase(handler, state, false))
+    text::reading::<K>(&spec, spelling, erase(handler, state, false))
 }
 
 fn describe<K: Kind, S, M, H: Handler<K, S, M>>(_: &H, spec: &mut Spec) {

@@ -16,6 +16,16 @@ use super::output::{Finish as _, Kind};
 use super::{Call, Erased};
 use crate::{HandlerError, Spec};
 
+/// Which spellings of numbers and booleans are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spelling {
+    /// Every spelling, for text that a person has written: `7`, `007`, ` 7.0 `.
+    Any,
+    /// One spelling of each value, for URIs: `7`. Otherwise several URIs would name the same resource, and a rule or a
+    /// subscription for one of them would not apply to the others.
+    Canonical,
+}
+
 /// The way in which the text of an argument is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reading {
@@ -34,7 +44,7 @@ struct Argument {
 
 /// Returns a handler that converts text arguments to numbers and booleans before it calls `run`. The schema of the argument type,
 /// not the name of the type, decides which arguments are converted.
-pub(super) fn reading<K: Kind>(spec: &Spec, run: Erased<K>) -> Erased<K> {
+pub(super) fn reading<K: Kind>(spec: &Spec, spelling: Spelling, run: Erased<K>) -> Erased<K> {
     let arguments: Vec<Argument> = match &spec.input {
         Some(input) => arguments(&input.schema).collect(),
         None => Vec::new(),
@@ -42,12 +52,12 @@ pub(super) fn reading<K: Kind>(spec: &Spec, run: Erased<K>) -> Erased<K> {
     if arguments.is_empty() {
         return run;
     }
-    Arc::new(
-        move |call: &Call<'_>, finish: K::Finish| match read(call.arguments, &arguments) {
+    Arc::new(move |call: &Call<'_>, finish: K::Finish| {
+        match read(call.arguments, &arguments, spelling) {
             Ok(text) => run(&Call::new(&text, call.context.clone(), call.server), finish),
             Err(problem) => Reply::Ready(finish.finish(Err(HandlerError::arguments(problem)))),
-        },
-    )
+        }
+    })
 }
 
 /// Returns the arguments whose text needs conversion: numbers, booleans, and optional arguments whose schema does not admit empty
@@ -91,7 +101,7 @@ fn is_never_empty(schema: &Value) -> bool {
 
 /// Returns the arguments as JSON. An optional argument with an empty text counts as absent, because clients with forms send an
 /// empty text for an empty field.
-fn read(text: &str, arguments: &[Argument]) -> Result<String, String> {
+fn read(text: &str, arguments: &[Argument], spelling: Spelling) -> Result<String, String> {
     let mut out = String::from("{");
     for member in members(text) {
         let (name, value) = member.map_err(|error| error.to_string())?;
@@ -102,11 +112,15 @@ fn read(text: &str, arguments: &[Argument]) -> Result<String, String> {
             Some((argument, text)) => match argument.reading {
                 None => Cow::Borrowed(value),
                 Some(reading) => {
-                    let literal = reading.literal(text.trim());
-                    Cow::Owned(literal.ok_or_else(|| {
+                    let got = || quote(&text, 64);
+                    let literal = reading.literal(text.trim()).ok_or_else(|| {
                         let expected = reading.expected();
-                        format!("/{name}: expected {expected}, got {}", quote(&text, 64))
-                    })?)
+                        format!("/{name}: expected {expected}, got {}", got())
+                    })?;
+                    if spelling == Spelling::Canonical && literal != text {
+                        return Err(format!("/{name}: write {literal} instead of {}", got()));
+                    }
+                    Cow::Owned(literal)
                 }
             },
         };
@@ -122,7 +136,7 @@ impl Reading {
         match self {
             Self::Boolean => text.parse::<bool>().ok().map(|value| value.to_string()),
             Self::Integer => whole(text).or_else(|| whole(&integer(text)?)),
-            Self::Number => whole(text).or_else(|| {
+            Self::Number => Self::Integer.literal(text).or_else(|| {
                 let number = serde_json::Number::from_f64(text.parse().ok()?)?;
                 Some(number.to_string())
             }),

@@ -8,6 +8,7 @@ use mcp_types::{PromptArgument, method};
 
 use crate::handler::layered::layered;
 use crate::handler::output::ForPrompt;
+use crate::handler::text::Spelling;
 use crate::handler::{Erased, Handler, erase_text};
 use crate::registry::completion::{BoundCompleters, Completers};
 use crate::registry::definition::{
@@ -37,7 +38,7 @@ impl<S: Clone + Send + Sync + 'static> Prompt<S> {
         definition.arguments = (!arguments.is_empty()).then_some(arguments);
         Self {
             definition,
-            bind: Box::new(move |state| erase_text(handler, state)),
+            bind: Box::new(move |state| erase_text(handler, Spelling::Any, state)),
             completers: Completers::default(),
             visible: None,
             layers: Vec::new(),

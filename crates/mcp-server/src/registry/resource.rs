@@ -1,7 +1,7 @@
 //! Resources, and resource templates for families of resources.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use mcp_protocol::form;
 use mcp_protocol::middleware::SharedMiddleware;
@@ -9,6 +9,7 @@ use mcp_types::{Annotations, method};
 
 use crate::handler::layered::layered;
 use crate::handler::output::ForResource;
+use crate::handler::text::Spelling;
 use crate::handler::{Erased, Handler, erase_text};
 use crate::registry::access::{AccessCheck, FinishAccess, ForAccess, checked};
 use crate::registry::completion::{BoundCompleters, Completers};
@@ -44,7 +45,7 @@ impl<S: Clone + Send + Sync + 'static> Resource<S> {
         describe::<ForResource, S, M, _>(&handler, &mut spec);
         Self {
             definition: mcp_types::Resource::new(uri, name),
-            bind: Box::new(move |state| erase_text(handler, state)),
+            bind: Box::new(move |state| erase_text(handler, Spelling::Canonical, state)),
             access: None,
             completers: Completers::default(),
             visible: None,
@@ -103,7 +104,7 @@ impl<S: Clone + Send + Sync + 'static> Resource<S> {
         let earlier = self.access.take();
         self.access = Some(Box::new(move |state: S| {
             let earlier = earlier.map(|bind| bind(state.clone()));
-            let check = erase_text(check, state);
+            let check = erase_text(check, Spelling::Canonical, state);
             match earlier {
                 Some(earlier) => checked::<ForAccess>(earlier, check, FinishAccess::clone),
                 None => check,
@@ -191,6 +192,7 @@ impl<S: Clone + Send + Sync + 'static> Resource<S> {
             completers: self.completers.bind(&state),
             run: with_layers(self.layers, (self.bind)(state), access.as_ref()),
             access,
+            warned: Once::new(),
             visible: self.visible,
         }))
     }
@@ -270,6 +272,8 @@ pub(crate) struct TemplateEntry {
     /// The access check, which `run` also contains. For a subscription, the server runs this check without the handler.
     /// `None` if there is no check.
     pub(crate) access: Option<AccessCheck>,
+    /// Used for the warning that the template has no check.
+    pub(crate) warned: Once,
     pub(crate) completers: BoundCompleters,
     pub(crate) visible: Option<Visible>,
 }

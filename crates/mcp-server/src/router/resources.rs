@@ -62,6 +62,20 @@ impl FoundResource {
             Self::Template(entry, ..) => entry.access.as_ref(),
         }
     }
+
+    /// Logs once for each template that all users may subscribe to its resources.
+    fn warn_of_missing_check(&self) {
+        let Self::Template(entry, ..) = self else {
+            return;
+        };
+        entry.warned.call_once(|| {
+            tracing::warn!(
+                template = entry.definition.uri_template,
+                "every user may subscribe to the resources of this template, because it has no Resource::readable_if; if this is \
+                 intended, set a check that returns true"
+            );
+        });
+    }
 }
 
 impl Core {
@@ -154,6 +168,9 @@ impl Core {
         self.check_read(uri, context)?;
         let found = self.find_resource(uri, context)?;
         let Some(access) = found.access() else {
+            if context.principal().is_some() && !self.settings.is_guarded() {
+                found.warn_of_missing_check();
+            }
             return Ok(Reply::ok(Payload::Empty));
         };
         let finish = FinishAccess {

@@ -141,6 +141,46 @@ fn uri_variables_are_converted_to_the_types_of_their_parameters() {
 }
 
 #[test]
+fn a_number_in_a_uri_has_one_spelling() {
+    #[derive(Deserialize, JsonSchema)]
+    struct Variables {
+        id: i64,
+        at: f64,
+    }
+    let resource = Resource::new("x://{id}/{at}", "x", |Args(v): Args<Variables>| {
+        format!("{} {}", v.id, v.at)
+    });
+    let client = TestClient::new(Server::builder("s", "1").resource(resource));
+    let read =
+        |uri: &str| block_on(client.read_resource(uri)).map(|result| json!(result).to_string());
+    for uri in ["x://7/1.5", "x://-7/2", "x://0/0.5"] {
+        assert!(read(uri).is_ok(), "{uri}");
+    }
+    // With these spellings, one resource would have several URIs.
+    for uri in [
+        "x://007/2",
+        "x://+7/2",
+        "x://%207/2",
+        "x://7%0A/2",
+        "x://7.0/2",
+        "x://7e0/2",
+        "x://-0/2",
+        "x://7/02",
+        "x://7/2.0",
+        "x://7/1.50",
+        "x://7/2e0",
+        "x://7/+2",
+        "x://7/.5",
+    ] {
+        let error = read(uri).unwrap_err().to_string();
+        assert!(
+            error.contains(": write ") && error.contains(" instead of "),
+            "{uri}: {error}"
+        );
+    }
+}
+
+#[test]
 fn forms_accept_what_their_schemas_admit() {
     let ask = Tool::new("ask", |Ask(numbers): Ask<Numbers>| shown(&numbers));
     let server = Server::builder("s", "1").tool(ask).build().unwrap();

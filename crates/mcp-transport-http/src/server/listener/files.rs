@@ -39,8 +39,8 @@ pub(super) fn connections(max_connections: usize) -> usize {
             files,
             connections,
             wanted,
-            "the limit of open files allows fewer connections than ConnectionLimits::max_connections, so fewer clients can keep \
-             others out; raise the hard limit of open files"
+            "the limit of open files allows fewer connections than ConnectionLimits::max_connections, so a smaller number of clients \
+             can use up all connections; raise the hard limit of open files, for example with LimitNOFILE= of systemd"
         );
     }
     connections.min(max_connections)

@@ -15,11 +15,11 @@ const RESERVED_DIVISOR: usize = 8;
 /// Divisor of a limit. The quotient is the maximum usage of a client that takes from the reserved part. With the default limits,
 /// its memory is enough for four sessions, or for one session with a usual identity. Without this rule, calls that wait in the
 /// sessions of fifty clients would keep all others out.
-const LITTLE_DIVISOR: usize = 1_024;
+const SMALL_USAGE_DIVISOR: usize = 1_024;
 
 /// Returns whether the usage of all clients may become `total`. The usage of the client becomes `taken`.
 fn has_room(limit: usize, total: usize, taken: usize) -> bool {
-    total <= limit - limit / RESERVED_DIVISOR || taken <= (limit / LITTLE_DIVISOR).max(1)
+    total <= limit - limit / RESERVED_DIVISOR || taken <= (limit / SMALL_USAGE_DIVISOR).max(1)
 }
 
 /// A number of sessions, and the memory of these sessions in bytes.
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clients_with_little_have_a_part_of_the_memory() {
+    fn a_part_of_the_memory_is_for_clients_with_a_small_usage() {
         let options = ServerOptions::new()
             .with_client_share(10)
             .with_memory_limits(|memory| memory.max_session_bytes = 1 << 20);

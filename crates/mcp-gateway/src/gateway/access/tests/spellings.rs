@@ -91,6 +91,35 @@ fn a_restrictive_rule_ignores_case_repeated_escapes_and_parameters() {
 
 /// Every URI that a server could read as the denied resource is denied.
 #[test]
+fn a_restrictive_rule_applies_to_every_spelling_of_an_integer() {
+    for (pattern, uris) in [
+        (
+            "note:///7",
+            "note:///007 note:///+7 note:///7.0 note:///0_7 note:7 note:///007?x note:/+07",
+        ),
+        ("note:///007", "note:///7 note:///07 note:///007"),
+        ("note:///00*", "note:///007 note:///00"),
+        ("note:///-7/a", "note:///-07/a note:///-7.00/a"),
+        ("note:///0", "note:///00 note:///-0 note:///+0"),
+        ("note://*/7/text", "note://alice/07/text"),
+        ("note:///7?page=1", "note:///07?page=01"),
+    ] {
+        for uri in uris.split(' ') {
+            assert!(!is_allowed(pattern, uri), "{pattern} {uri}");
+        }
+    }
+    for (pattern, uri) in [
+        ("note:///7", "note:///70"),
+        ("note:///7", "note:///7.5"),
+        ("note:///7", "note:///-7"),
+        ("note:///7", "note:///a007"),
+        ("note:///007", "note:///a"),
+    ] {
+        assert!(is_allowed(pattern, uri), "{pattern} {uri}");
+    }
+}
+
+#[test]
 fn a_restrictive_rule_applies_to_generated_spellings() {
     let (starts, ports) = (["", "/", "//", "///", "////"], ["", ":", ":1", ":0443"]);
     let names = ["app", "APP", "%61pp", "a%70P", "%2561pp"];
