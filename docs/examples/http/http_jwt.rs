@@ -37,6 +37,10 @@ fn delete_note(
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    // Without a subscriber, nothing is logged.
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .init();
     let mut args = std::env::args().skip(1);
     let issuer = args
         .next()

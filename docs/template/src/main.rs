@@ -26,6 +26,10 @@ fn server() -> ServerBuilder {
 
 #[tokio::main]
 async fn main() -> Result<(), mcp_sdk::Error> {
+    // The log goes to stderr, because stdout carries the protocol.
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .init();
     // Ends when the host closes stdin.
     Ok(mcp_sdk::stdio::serve(server()).await?)
 }
