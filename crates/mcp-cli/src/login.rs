@@ -192,6 +192,10 @@ pub(crate) async fn login(
             ErrorKind::Unavailable | ErrorKind::InvalidResponse | ErrorKind::Mismatch => {
                 failure.hint_at_doctor(&server.word)
             }
+            ErrorKind::Denied if error.to_string().contains("invalid_scope") => failure.hint(format!(
+                "request only the scopes that you may have: `mcp login {} --scope \"SCOPE SCOPE\"`",
+                server.word
+            )),
             _ => failure,
         }
     })?;
@@ -230,22 +234,32 @@ impl AuthorizationSession for PasteableSession {
         Box::pin(async move {
             tokio::select! {
                 callback = self.0.open(url) => callback,
-                pasted = pasted() => Ok(Callback::parse(&pasted)),
+                pasted = pasted(url) => Ok(Callback::parse(&pasted)),
             }
         })
     }
 }
 
-/// Returns the first line of stdin that can be the address of a callback. If there is no such line, the future never completes.
-async fn pasted() -> String {
+/// Returns the first line of stdin that is an address with the `state` of the sign-in at `page`. If there is no such line, the
+/// future never completes.
+async fn pasted(page: &str) -> String {
+    let state = |address: &str| {
+        let address = Url::parse(address).ok()?;
+        let mut parameters = address.query_pairs();
+        let state = parameters.find(|(name, _)| name == "state")?.1;
+        Some(state.into_owned())
+    };
+    let expected = state(page);
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         let line = line.trim();
-        if line.contains("state=") {
-            return line.to_owned();
-        }
-        if !line.is_empty() {
-            say("this is not the address of the last page; it has a parameter \"state\"");
+        match state(line) {
+            found @ Some(_) if found == expected => return line.to_owned(),
+            Some(_) => say(
+                "this is the address of another sign-in; paste the address of the last page that this sign-in has opened",
+            ),
+            None if line.is_empty() => {}
+            None => say("this is not the address of the last page; it has a parameter \"state\""),
         }
     }
     std::future::pending().await

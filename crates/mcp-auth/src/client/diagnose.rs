@@ -88,7 +88,7 @@ impl Diagnosis {
             .and_then(|challenge| Url::parse(challenge.parameter("resource_metadata")?).ok());
         let of_other_url = match named {
             Some(named) if !urls.contains(&named) => format!(
-                "; or the server has another URL in its settings, because it names {} as its metadata",
+                ". The server names {} as the address of its metadata: if that is wrong, correct the public URL in the settings of the server",
                 redacted(&named)
             ),
             _ => String::new(),

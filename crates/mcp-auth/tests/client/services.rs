@@ -166,6 +166,13 @@ async fn registration_responses_of_real_services_are_read() {
         });
         signed_in(&net.client().build().unwrap()).await;
     }
+    let net = Net::new();
+    net.registers(|_, _| (404, String::new()));
+    let error = fails(&net).await;
+    assert!(
+        error.contains("/register does not exist") && error.contains("needs no sign-in"),
+        "{error}"
+    );
     for (body, cause) in [
         (
             r#"{"error":"invalid_client_metadata","error_description":"ask the admin"}"#,
@@ -388,12 +395,21 @@ async fn a_diagnosis_shows_only_metadata_that_the_server_published() {
     let text = diagnosis.to_string();
     assert!(text.contains(&format!("must answer GET {PRM}")), "{text}");
     assert!(!text.contains("S256"), "{text}");
-    assert!(!text.contains("another URL"), "{text}");
+    assert!(!text.contains("address of its metadata"), "{text}");
     // The server has another public URL in its settings.
     let named = format!("{PRM}/elsewhere");
     net.gone(&named);
     net.challenge(&format!("Bearer resource_metadata=\"{named}\""));
     let text = net.client().build().unwrap().diagnose().await.to_string();
-    let problem = format!("the server has another URL in its settings, because it names {named}");
+    let problem = format!("The server names {named} as the address of its metadata");
     assert!(text.contains(&problem), "{text}");
+    // The metadata is only at the URL that the challenge names.
+    let announced = "https://mcp.example/meta";
+    net.document(
+        announced,
+        &json!({ "resource": SERVER, "authorization_servers": [ISSUER] }),
+    );
+    net.challenge(&format!("Bearer resource_metadata=\"{announced}\""));
+    let diagnosis = net.client().build().unwrap().diagnose().await;
+    assert!(diagnosis.is_published(), "{diagnosis}");
 }

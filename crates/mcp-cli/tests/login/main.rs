@@ -29,7 +29,8 @@ async fn a_missing_scope_names_the_command_that_requests_it() {
     let said = program.login(&[&url], |page, child| {
         assert_eq!(parameter(page, "scope").as_deref(), Some("mcp"));
         let address = callback(page, "read");
-        writeln!(child.stdin.as_mut().unwrap(), "hello\n{address}").unwrap();
+        let old = "http://127.0.0.1:1/callback?code=old&state=old";
+        writeln!(child.stdin.as_mut().unwrap(), "hello\n{old}\n{address}").unwrap();
     });
     assert!(said.await.contains("signed in"));
     let (code, said) = program.run(&["call", &url, "search"]).await;
@@ -63,6 +64,24 @@ async fn a_missing_scope_names_the_command_that_requests_it() {
     let (code, said) = program.run(&["call", &url, "create"]).await;
     assert_eq!(code, Some(0), "{said}");
     assert_eq!(issuer.count("POST /register"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_login_with_a_refused_scope_says_how_to_request_fewer_scopes() {
+    let (program, issuer) = (Program::new("fewer"), Issuer::start());
+    let url = notes(&issuer).await;
+    let said = program.try_login(&[&url], |page, _| {
+        let (target, state) = (parameter(page, "redirect_uri"), parameter(page, "state"));
+        let (target, state) = (target.unwrap(), state.unwrap());
+        let shown = visit(&format!("{target}?error=invalid_scope&state={state}"), 200);
+        assert!(shown.contains("The sign-in failed"), "{shown}");
+    });
+    let (code, said) = said.await;
+    assert_eq!(code, Some(5), "{said}");
+    let command = format!("mcp login {url} --scope \"SCOPE SCOPE\"");
+    for text in ["invalid_scope", &command] {
+        assert!(said.contains(text), "{text}: {said}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

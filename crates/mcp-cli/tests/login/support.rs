@@ -48,6 +48,20 @@ impl Program {
         words: &[&str],
         visit: V,
     ) -> impl Future<Output = String> + use<V> {
+        let ended = self.try_login(words, visit);
+        async {
+            let (code, said) = ended.await;
+            assert_eq!(code, Some(0), "{said}");
+            said
+        }
+    }
+
+    /// Like `login`, for a sign-in that can fail. Returns the exit code and the text on stderr.
+    pub(crate) fn try_login<V: FnOnce(&str, &mut Child) + Send + 'static>(
+        &self,
+        words: &[&str],
+        visit: V,
+    ) -> impl Future<Output = (Option<i32>, String)> + use<V> {
         let words = [&["login", "--no-browser"], words].concat();
         let mut command = self.command(&words);
         command.stdin(Stdio::piped());
@@ -69,8 +83,7 @@ impl Program {
             for line in lines {
                 writeln!(said, "{}", line.unwrap()).unwrap();
             }
-            assert!(child.wait().unwrap().success(), "{said}");
-            said
+            (child.wait().unwrap().code(), said)
         });
         async { done.await.unwrap() }
     }
@@ -97,8 +110,8 @@ pub(crate) fn open(address: &str) {
     visit(address, 200);
 }
 
-/// Opens an address like a browser.
-pub(crate) fn visit(address: &str, status: u16) {
+/// Opens an address like a browser, and returns the page.
+pub(crate) fn visit(address: &str, status: u16) -> String {
     let url = url::Url::parse(address).unwrap();
     let mut stream = TcpStream::connect((url.host_str().unwrap(), url.port().unwrap())).unwrap();
     let target = format!("{}?{}", url.path(), url.query().unwrap());
@@ -106,6 +119,7 @@ pub(crate) fn visit(address: &str, status: u16) {
     let mut page = String::new();
     stream.read_to_string(&mut page).unwrap();
     assert!(page.starts_with(&format!("HTTP/1.1 {status}")), "{page}");
+    page
 }
 
 /// An authorization server that issues the code as the token. It records its requests.

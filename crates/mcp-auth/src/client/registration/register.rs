@@ -191,6 +191,12 @@ fn refused(endpoint: &Url, reply: &Reply, redirect_uri: &str) -> Error {
         let message = format!("{endpoint} cannot register clients now ({status}); try again later");
         return Error::unavailable(message);
     }
+    if status.as_u16() == 404 {
+        return Error::invalid_response(format!(
+            "{endpoint} does not exist ({status}): the server publishes no sign-in, or clients cannot register themselves; if the \
+             server needs no sign-in, call it without one"
+        ));
+    }
     let said = reply.json::<RegistrationError>().ok().and_then(|refused| {
         let error = refused.error?;
         let more = refused.error_description.unwrap_or_default();

@@ -144,12 +144,14 @@ fn read(path: &Path) -> io::Result<Entries> {
     };
     check_regular(&metadata)?;
     if metadata.len() > MAX_FILE_BYTES {
-        return Err(io::Error::other("the file is too large for a token store"));
+        return Err(io::Error::other(
+            "the file is larger than a token store can be: check that this path names a token store, or move the file away and sign in again",
+        ));
     }
     let text = Zeroizing::new(fs::read(path)?);
     // The error of the parser might quote a token.
     mcp_jsonrpc::decode_document(&*text)
-        .map_err(|_| io::Error::other("the file is not a token store"))
+        .map_err(|_| io::Error::other("the file is not a token store: check its path, or move the file away and sign in again"))
 }
 
 fn check_regular(metadata: &fs::Metadata) -> io::Result<()> {
@@ -164,7 +166,7 @@ fn write(path: &Path, all: &Entries) -> io::Result<()> {
     let text = Zeroizing::new(serde_json::to_vec_pretty(all).map_err(io::Error::other)?);
     if text.len() as u64 > MAX_FILE_BYTES {
         return Err(io::Error::other(
-            "the token store is full; sign out of servers that you do not use",
+            "the token store is full; sign out of servers that you do not use (`mcp logout URL`), or use another file",
         ));
     }
     let mut temporary = path.as_os_str().to_owned();

@@ -24,7 +24,7 @@ use crate::server::verify::{Rejection, RejectionReason, Verify};
 /// Maximum length of the granted scopes in a challenge, in bytes.
 const MAX_REPEATED_BYTES: usize = 2_048;
 /// Maximum number of characters of an audience in the log.
-const MAX_SHOWN: usize = 200;
+const MAX_AUDIENCE_CHARS: usize = 200;
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
 pub(super) struct Policy {
@@ -219,7 +219,7 @@ impl Policy {
         let reason = refusal.description();
         match refusal {
             Refusal::Audience(received) => {
-                let received: String = received.chars().take(MAX_SHOWN).collect();
+                let received: String = received.chars().take(MAX_AUDIENCE_CHARS).collect();
                 let expected = self.audience.resource();
                 tracing::info!(status, %reason, expected, received, omitted, "a token was refused");
             }
