@@ -22,23 +22,26 @@ type Headers = BTreeMap<String, String>;
 pub(crate) type Renew =
     dyn Fn() -> BoxFuture<'static, Result<Headers, TransportError>> + Send + Sync;
 
+/// The headers from the last two successful calls of [`Renew`], the current headers first. Empty before the first call. A message
+/// with the former headers can still be refused with an error that quotes them.
+pub(crate) type RenewedValues = Arc<Mutex<[HeaderMap; 2]>>;
+
 /// An [`Authorize`] that replaces headers of all messages of a connection after a refusal with status 401.
 pub(crate) struct RenewedHeaders(Arc<State>);
 
 struct State {
     renew: Arc<Renew>,
-    /// The headers from the last successful call of `renew`. Empty before.
-    headers: Arc<Mutex<HeaderMap>>,
+    renewed: RenewedValues,
     /// Time at which the last call of `renew` ended. Locked while the function runs.
     renewed_at: tokio::sync::Mutex<Option<Instant>>,
 }
 
 impl RenewedHeaders {
-    /// Creates the authorizer. `headers` is shared with the connection, which removes the values from error messages.
-    pub(crate) fn new(renew: Arc<Renew>, headers: Arc<Mutex<HeaderMap>>) -> Self {
+    /// Creates the authorizer. `renewed` is shared with the connection, which removes the values from error messages.
+    pub(crate) fn new(renew: Arc<Renew>, renewed: RenewedValues) -> Self {
         Self(Arc::new(State {
             renew,
-            headers,
+            renewed,
             renewed_at: tokio::sync::Mutex::default(),
         }))
     }
@@ -46,31 +49,37 @@ impl RenewedHeaders {
 
 impl State {
     /// Returns whether a message was sent with the current headers.
-    fn are_in(&self, sent: &HeaderMap) -> bool {
-        let headers = lock(&self.headers);
-        headers
+    fn were_sent_in(&self, sent: &HeaderMap) -> bool {
+        let [current, _] = &*lock(&self.renewed);
+        current
             .iter()
             .all(|(name, value)| sent.get(name) == Some(value))
     }
 
     async fn after_refusal(&self, sent: &HeaderMap) -> Result<AfterRefusal, TransportError> {
         let mut renewed_at = self.renewed_at.lock().await;
-        if !self.are_in(sent) {
+        if !self.were_sent_in(sent) {
             // The headers were renewed for another message after this message was sent.
             return Ok(AfterRefusal::SendAgain);
         }
         if renewed_at.is_some_and(|at| at.elapsed() < MIN_INTERVAL) {
             return Ok(AfterRefusal::GiveUp);
         }
-        let renewed = (self.renew)().await;
+        let headers = (self.renew)().await;
         // Set also after a failure: other refused messages then fail without another call.
         *renewed_at = Some(Instant::now());
-        let renewed = renewed?;
-        let headers = renewed
+        let headers = headers?;
+        let headers = headers
             .iter()
             .map(|(name, value)| checked_header(name, value));
-        *lock(&self.headers) = headers.collect::<Result<_, _>>()?;
-        Ok(match self.are_in(sent) {
+        let headers = headers.collect::<Result<_, _>>()?;
+        {
+            let [current, former] = &mut *lock(&self.renewed);
+            if *current != headers {
+                *former = std::mem::replace(current, headers);
+            }
+        }
+        Ok(match self.were_sent_in(sent) {
             true => AfterRefusal::GiveUp,
             false => AfterRefusal::SendAgain,
         })
@@ -82,7 +91,7 @@ impl Authorize for RenewedHeaders {
         &'a self,
         request: &'a mut http::request::Parts,
     ) -> BoxFuture<'a, Result<(), TransportError>> {
-        for (name, value) in &*lock(&self.0.headers) {
+        for (name, value) in &lock(&self.0.renewed)[0] {
             request.headers.insert(name, value.clone());
         }
         Box::pin(std::future::ready(Ok(())))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use http::header::{self, HeaderName};
 use http::{HeaderMap, Request, Response};
@@ -14,7 +14,7 @@ use crate::client::inbox::listen;
 use crate::client::link::ConnectionHandle;
 use crate::client::opening::reinitialize;
 use crate::client::options::ClientOptions;
-use crate::client::renew::{Renew, RenewedHeaders};
+use crate::client::renew::{Renew, RenewedHeaders, RenewedValues};
 use crate::client::state::ClientState;
 use crate::client::user_headers::checked_header;
 use crate::client::wire::authorize::{Authorize, bearer};
@@ -205,7 +205,7 @@ impl HttpTransport {
                 (service, Some(self.endpoint.host_header()?))
             }
         };
-        let renewed = Arc::<Mutex<HeaderMap>>::default();
+        let renewed = RenewedValues::default();
         let renewing = |renew| -> Arc<dyn Authorize> {
             Arc::new(RenewedHeaders::new(renew, Arc::clone(&renewed)))
         };

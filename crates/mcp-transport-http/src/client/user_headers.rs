@@ -8,7 +8,7 @@ use crate::client::wire::authorize::secret_value;
 use crate::headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 
 /// Headers that only the transport itself sets, and headers that apply to a single HTTP connection.
-const OWN: [HeaderName; 14] = [
+const RESERVED_HEADERS: [HeaderName; 14] = [
     header::EXPECT,
     header::TE,
     header::TRAILER,
@@ -36,9 +36,9 @@ pub(crate) fn checked_header(
     let header = name.parse::<HeaderName>().map_err(|error| {
         TransportError::new(format!("{name:?} is not a valid header name")).with_source(error)
     })?;
-    if OWN.contains(&header) || header.as_str().starts_with(PARAM_PREFIX) {
+    if RESERVED_HEADERS.contains(&header) || header.as_str().starts_with(PARAM_PREFIX) {
         return Err(TransportError::new(format!(
-            "the header {header} is set by the protocol and cannot be changed"
+            "the header {header} is set by the protocol: remove it from your headers"
         )));
     }
     let value = secret_value(value).ok_or_else(|| {

@@ -262,6 +262,42 @@ async fn refused_headers_are_renewed() {
     );
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_error_does_not_contain_the_headers_before_the_last_renewal() {
+    let (wire, server) = wire();
+    let http = http(wire, quiet_but_listening()).header("x-token", "token-one");
+    let http = http
+        .unwrap()
+        .renew_headers(tokens(&["token-two", "token-three"]));
+    let pair = Pair::with(http, server, ear()).await;
+    let mut pair = pair.opened(Some(SESSION)).await;
+    pair.server.expect_get().await.status(405);
+    let renewed = pair.call(method::TOOLS_LIST);
+    pair.server.expect(method::TOOLS_LIST).await.status(401);
+    pair.server
+        .expect(method::TOOLS_LIST)
+        .await
+        .answer(&json!({}));
+    result(renewed).await;
+    tokio::time::advance(std::time::Duration::from_secs(11)).await;
+    let slow = pair.call(method::PROMPTS_LIST);
+    let of_slow = pair.server.expect(method::PROMPTS_LIST).await;
+    assert_eq!(of_slow.header("x-token"), Some("token-two"));
+    let renewed = pair.call(method::TOOLS_LIST);
+    pair.server.expect(method::TOOLS_LIST).await.status(401);
+    let seen = pair.server.expect(method::TOOLS_LIST).await;
+    assert_eq!(seen.header("x-token"), Some("token-three"));
+    seen.answer(&json!({}));
+    result(renewed).await;
+    let body = r#"{"error_description":"token-one, token-two and token-three are not valid"}"#;
+    of_slow.respond(403, &[("content-type", "application/json")], body);
+    let error = failure(slow).await;
+    assert!(
+        error.contains("[secret], [secret] and [secret] are not valid"),
+        "{error}"
+    );
+}
+
 /// Waits for a message with this method. Accepts the notifications before it, which report cancelled messages.
 async fn message(server: &mut Server, method: &str) -> ReceivedRequest {
     loop {

@@ -268,8 +268,9 @@ fn words(body: &Value) -> Option<String> {
 
 /// Removes the client's secrets from text that the server sent.
 fn redact(text: &str, state: &ClientState, session: &Session) -> String {
-    let renewed = lock(&state.http.renewed).clone();
-    let values = state.http.headers.values().chain(renewed.values());
+    let renewed = lock(&state.http.renewed);
+    let renewed_values = renewed.iter().flat_map(HeaderMap::values);
+    let values = state.http.headers.values().chain(renewed_values);
     let values = values.chain(&session.id);
     let values = values.filter_map(|value| value.to_str().ok());
     let query = state.http.endpoint.uri().query().unwrap_or_default();

@@ -36,8 +36,9 @@ pub(crate) struct HttpConnection {
     pub(crate) host: Option<HeaderValue>,
     pub(crate) headers: HeaderMap,
     pub(crate) authorize: Option<Arc<dyn Authorize>>,
-    /// Headers of `HttpTransport::renew_headers`, whose values are removed from error messages. `authorize` sets them.
-    pub(crate) renewed: Arc<Mutex<HeaderMap>>,
+    /// The current and the former headers of `HttpTransport::renew_headers`, whose values are removed from error messages.
+    /// `authorize` sets the current ones.
+    pub(crate) renewed: Arc<Mutex<[HeaderMap; 2]>>,
     pub(crate) service: Arc<dyn HttpService<RequestBody>>,
     pub(crate) redirects: usize,
 }
