@@ -197,7 +197,7 @@ pub(crate) fn causes(error: &Error) -> impl Iterator<Item = &(dyn std::error::Er
 }
 
 /// Maximum number of characters that are shown of a reason from a server.
-const MAX_SHOWN: usize = 200;
+const MAX_REASON_CHARS: usize = 200;
 
 fn refused_token(challenge: &str) -> String {
     let challenge = Challenge::parse(challenge);
@@ -206,7 +206,12 @@ fn refused_token(challenge: &str) -> String {
             .iter()
             .find_map(|challenge| challenge.parameter(name));
         // A part of a secret would not be recognized.
-        text.map(|text| hide(text).chars().take(MAX_SHOWN).collect::<String>())
+        text.map(|text| {
+            hide(text)
+                .chars()
+                .take(MAX_REASON_CHARS)
+                .collect::<String>()
+        })
     };
     match parameter("error_description").or_else(|| parameter("error")) {
         Some(said) => format!("the server refused the token: {said}"),

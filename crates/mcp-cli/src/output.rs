@@ -220,6 +220,12 @@ fn table(rows: &[(&str, &str)]) -> String {
     rows.iter().map(row).collect::<Vec<_>>().join("\n")
 }
 
+/// Returns a number with a noun, which is in the singular if the number is 1.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{ending}")
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};

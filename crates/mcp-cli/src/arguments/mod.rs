@@ -249,7 +249,7 @@ mod tests {
             ("count:=x", "is not JSON"),
             (
                 "o:={\"n\":12345678901234567890123}",
-                "argument o: the number 12345678901234567890123 has more digits",
+                "argument o: the number 12345678901234567890123 would change",
             ),
             ("@/nowhere", "file \"/nowhere\""),
         ] {

@@ -10,7 +10,7 @@ pub(crate) fn check_numbers(text: &str) -> Result<(), String> {
     match inexact(text) {
         None => Ok(()),
         Some(number) => Err(format!(
-            "the number {number} has more digits than a 64-bit number holds, or is out of its range; send it as a string, or round it"
+            "the number {number} would change, because this program calculates with 64 bits: write fewer digits, or, if the tool accepts text, write it in quotes"
         )),
     }
 }

@@ -58,7 +58,7 @@ async fn call(
     let schema = match tools.iter().find(|tool| tool.name == name) {
         Some(tool) => serde_json::to_value(&tool.input_schema).unwrap_or_default(),
         None => {
-            if let Some(outage) = unavailable(client).await {
+            if let Some(outage) = unavailable_servers(client).await {
                 return Err(Failure::new(
                     Code::Connection,
                     format!("there is no tool {name:?}; {outage}"),
@@ -130,11 +130,11 @@ fn check_names(tool: &str, arguments: &Map<String, Value>, schema: &Value) -> Re
 }
 
 /// Maximum length of the list of unavailable servers behind a gateway, in characters.
-const MAX_UNAVAILABLE: usize = 2_000;
+const MAX_SERVERS_CHARS: usize = 2_000;
 
 /// Returns a text that names the servers whose tools are missing in the list of a gateway; `None` if no server is missing, or if
 /// the server is not a gateway.
-pub(super) async fn unavailable(client: &Client) -> Option<String> {
+pub(super) async fn unavailable_servers(client: &Client) -> Option<String> {
     let listed = client
         .request_raw(method::TOOLS_LIST.to_owned(), json!({}))
         .await;
@@ -145,7 +145,7 @@ pub(super) async fn unavailable(client: &Client) -> Option<String> {
         None => name.clone(),
     });
     let servers = one_line(&servers.collect::<Vec<_>>().join(", "));
-    let servers: String = servers.chars().take(MAX_UNAVAILABLE).collect();
+    let servers: String = servers.chars().take(MAX_SERVERS_CHARS).collect();
     Some(format!(
         "these servers behind the gateway are not available: {}",
         servers

@@ -10,7 +10,7 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 use url::Url;
 
-use super::call::unavailable;
+use super::call::unavailable_servers;
 use super::inspect::Offer;
 use crate::args::{Options, Words};
 use crate::connect::Connection;
@@ -118,7 +118,7 @@ async fn diagnose(
         }
         Err(error) => report.fail("request", &error.into())?,
     };
-    if let Some(failed) = lists(client, report).await? {
+    if let Some(failed) = report_lists(client, report).await? {
         code = failed;
     }
     connection.close().await;
@@ -127,16 +127,16 @@ async fn diagnose(
 
 /// Reports the lists of the server, the deviations that were tolerated, and the servers behind a gateway that are not available.
 /// Returns the exit code if a list cannot be read or a server is not available; otherwise `None`.
-async fn lists(client: &Client, report: &mut Report) -> Result<Option<Code>, Failure> {
+async fn report_lists(client: &Client, report: &mut Report) -> Result<Option<Code>, Failure> {
     let mut code = None;
     let mut offer = Offer::of(client).await;
     let counts = [
-        ("tools", offer.tools.len()),
-        ("prompts", offer.prompts.len()),
-        ("resources", offer.resources.len()),
-        ("templates", offer.templates.len()),
+        ("tool", offer.tools.len()),
+        ("prompt", offer.prompts.len()),
+        ("resource", offer.resources.len()),
+        ("resource template", offer.templates.len()),
     ];
-    let counts = counts.map(|(what, count)| format!("{count} {what}"));
+    let counts = counts.map(|(noun, count)| output::counted(count, noun));
     let failed = offer.take_failure().err();
     match &failed {
         None => report.add(true, "lists", counts.join(", "))?,
@@ -149,7 +149,7 @@ async fn lists(client: &Client, report: &mut Report) -> Result<Option<Code>, Fai
         }
     }
     if client.capabilities().tools.is_some()
-        && let Some(problem) = unavailable(client).await
+        && let Some(problem) = unavailable_servers(client).await
     {
         report.add(false, "gateway", problem)?;
         code = Some(Code::Connection);

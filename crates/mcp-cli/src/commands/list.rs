@@ -50,7 +50,7 @@ pub(super) async fn run(
         }
     };
     if client.capabilities().tools.is_some()
-        && let Some(outage) = call::unavailable(client).await
+        && let Some(outage) = call::unavailable_servers(client).await
     {
         output::say(&format!("note: {outage}"));
     }

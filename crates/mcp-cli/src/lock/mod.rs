@@ -153,12 +153,10 @@ fn kinds(only: &[ListKind], locked: Option<&Snapshot>) -> Vec<ListKind> {
 
 /// Returns a text with the number of definitions of each kind.
 fn counts(snapshot: &Snapshot) -> String {
-    let counts = snapshot.kinds().into_iter().filter_map(|(_, name, items)| {
-        Some(match items?.len() {
-            1 => format!("1 {name}"),
-            count => format!("{count} {name}s"),
-        })
-    });
+    let counts = snapshot
+        .kinds()
+        .into_iter()
+        .filter_map(|(_, name, items)| Some(output::counted(items?.len(), name)));
     counts.collect::<Vec<_>>().join(", ")
 }
 

@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::Error;
 
 /// The keys of `_meta` that the caller cannot set, because the protocol sets them.
-const OWN: [&str; 5] = [
+const RESERVED_KEYS: [&str; 5] = [
     PROTOCOL_VERSION_KEY,
     CLIENT_INFO_KEY,
     CLIENT_CAPABILITIES_KEY,
@@ -88,7 +88,7 @@ impl MetaTemplate {
         }
         let meta = params.get("_meta").and_then(Value::as_object);
         for (key, value) in meta.into_iter().flatten() {
-            if !OWN.contains(&&**key) {
+            if !RESERVED_KEYS.contains(&&**key) {
                 add(&mut out, key, &value.to_string());
             }
         }

@@ -28,7 +28,7 @@ use crate::connect::network_config;
 use crate::failure::{Code, Failure};
 use crate::hidden;
 use crate::log;
-use crate::output::say;
+use crate::output::{counted, say};
 
 /// The name of the environment variable with the bearer token.
 const TOKEN: &str = "MCP_GATEWAY_TOKEN";
@@ -188,12 +188,6 @@ pub(super) fn check(file: &Path, is_stdio: bool, options: &Options) -> Result<Co
 /// Prepends the name of the file to a failure.
 fn within(file: &Path, failure: Failure) -> Failure {
     failure.about(&file.display().to_string())
-}
-
-/// Returns a number with a noun, which is in the singular if the number is 1.
-fn counted(count: usize, noun: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{ending}")
 }
 
 fn settings<'a>(config: &'a GatewayConfig, cluster: Option<&'a Cluster>) -> HttpSettings<'a> {
