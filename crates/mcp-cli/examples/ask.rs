@@ -1,4 +1,5 @@
-//! A session-based server with a tool that gets a name from the user by elicitation, for the tests of `mcp serve`.
+//! A session-based server for the tests of `mcp serve`, with a tool that gets a name from the user by elicitation, and a tool with a
+//! large result.
 
 use mcp_server::{Ctx, Elicitation, HandlerError, Revision, Server, Tool};
 use schemars::JsonSchema;
@@ -18,6 +19,7 @@ async fn main() -> Result<(), mcp_transport_stdio::Error> {
                 Elicitation::Accepted(form) => Ok(form.name),
                 _ => Err(HandlerError::new("declined")),
             }
-        }));
+        }))
+        .tool(Tool::new("large", || "x".repeat(2_500_000)));
     mcp_transport_stdio::serve(server).await
 }

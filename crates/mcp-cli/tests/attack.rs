@@ -84,13 +84,20 @@ impl Running {
 
     /// Peak resident memory in MiB.
     fn peak(&self) -> usize {
+        self.status("VmHWM:")
+    }
+
+    /// Returns a value of the status of the process in MiB.
+    fn status(&self, name: &str) -> usize {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status
-            .lines()
-            .find(|line| line.starts_with("VmHWM:"))
-            .unwrap();
+        let line = status.lines().find(|line| line.starts_with(name)).unwrap();
         let kib: usize = line.split_whitespace().nth(1).unwrap().parse().unwrap();
         kib / 1024
+    }
+
+    /// Resident memory in MiB.
+    fn resident(&self) -> usize {
+        self.status("VmRSS:")
     }
 
     /// Number of child processes.
@@ -268,4 +275,32 @@ async fn a_bridge_to_a_session_based_server_withstands_fifty_addresses() {
 async fn a_bridge_to_a_stateless_server_withstands_fifty_addresses() {
     let add = call("add", &json!({ "a": 1, "b": 2 }));
     fifty_addresses_attack(Running::bridge("calc", add)).await;
+}
+
+/// After a large result, the connection to the program stays open for the session. It must not keep the buffer of the result.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_of_idle_sessions_keep_no_large_buffers() {
+    const IDLE_SESSIONS: u8 = 40;
+    let gateway = Running::bridge("ask", call("large", &json!({})));
+    let mut first = 0;
+    for number in 1..=IDLE_SESSIONS {
+        let from = [127, 0, 9, number];
+        let mut stream = connect(from, gateway.address).await;
+        let id = open(&mut stream, &json!({})).await.unwrap();
+        send(&mut stream, Some(&id), &gateway.call).await.unwrap();
+        let (mut length, mut bytes) = (0, vec![0; 1 << 16]);
+        while length < 2_500_000 {
+            let read = timeout(Duration::from_secs(30), stream.read(&mut bytes));
+            let count = read.await.unwrap().unwrap();
+            assert!(count > 0, "the response ends after {length} bytes");
+            length += count;
+        }
+        if number == 1 {
+            first = gateway.resident();
+        }
+    }
+    let grown = gateway.resident().saturating_sub(first);
+    eprintln!("{IDLE_SESSIONS} sessions, {grown} MiB more than with one");
+    assert!(gateway.children() >= usize::from(IDLE_SESSIONS));
+    assert!(grown <= usize::from(IDLE_SESSIONS), "{grown} MiB");
 }

@@ -20,6 +20,9 @@ const HEAD: usize = 256;
 /// The byte order mark of UTF-8.
 const MARK: &[u8] = b"\xEF\xBB\xBF";
 
+/// Maximum size of a buffer that is kept while no line is in it. A process can have hundreds of idle connections.
+const MAX_KEPT: usize = 256 << 10;
+
 /// Number of consecutive lines that must fit in a small buffer before a large buffer is freed.
 const SHORT_LINES: u32 = 16;
 
@@ -210,7 +213,8 @@ impl Lines {
     /// Sets all positions to the start of the empty buffer. Frees a large buffer that is no longer needed.
     fn rewind(&mut self) {
         (self.start, self.scanned, self.end) = (0, 0, 0);
-        if self.buffer.len() > CHUNK && self.short_lines >= SHORT_LINES {
+        let is_large = self.buffer.len() > CHUNK && self.short_lines >= SHORT_LINES;
+        if is_large || self.buffer.len() > MAX_KEPT {
             self.release();
         } else if self.buffer.is_empty() {
             self.buffer = vec![0; CHUNK];

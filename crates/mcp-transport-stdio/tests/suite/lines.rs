@@ -175,17 +175,28 @@ fn a_gibibyte_without_a_newline_takes_no_memory() {
 
 #[test]
 fn a_large_buffer_is_freed_after_use() {
-    let mut lines = Lines::new(4 << 20);
-    let mut line = vec![b'x'; 3 << 20];
-    line.push(b'\n');
-    lines.feed(&line);
-    assert!(matches!(lines.next_line(), Some(FramedLine::Frame(frame)) if frame.len() == 3 << 20));
-    assert_eq!(lines.next_line(), None);
-    assert!(lines.capacity() > 3 << 20);
-    for _ in 0..20 {
-        lines.feed(b"{}\n");
-        assert_eq!(lines.next_line(), Some(FramedLine::Frame(b"{}")));
+    let frame = |lines: &mut Lines, length: usize| {
+        let mut line = vec![b'x'; length];
+        line.push(b'\n');
+        lines.feed(&line);
+        assert!(
+            matches!(lines.next_line(), Some(FramedLine::Frame(frame)) if frame.len() == length)
+        );
         assert_eq!(lines.next_line(), None);
+    };
+    let mut lines = Lines::new(4 << 20);
+    frame(&mut lines, 3 << 20);
+    assert!(lines.capacity() > 3 << 20);
+    // Before the next read: hundreds of idle connections must not keep such buffers.
+    lines.space();
+    assert!(lines.capacity() <= 64 << 10);
+    // A smaller buffer is kept for lines of the same length.
+    frame(&mut lines, 100 << 10);
+    lines.space();
+    assert!(lines.capacity() > 100 << 10);
+    for _ in 0..20 {
+        frame(&mut lines, 2);
     }
+    lines.space();
     assert!(lines.capacity() <= 64 << 10);
 }
