@@ -72,7 +72,7 @@ mod type_names;
 
 pub use config::{
     Config, ConfigError, ConfigErrorKind, ConfigFormat, ConfigInput, HeadersHelper, Launch,
-    NetworkConfig, ServerConfig, Variables,
+    NetworkConfig, ServerConfig, Variables, without_comments,
 };
 pub use consent::{
     ActionKind, Approval, ApprovalFile, ApprovalKey, ApprovalStore, AuditLog, Consent,

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use mcp_host::{
     Config, ConfigFormat, NetworkConfig, ServerConfig, Variables, nearest_name, read_text,
-    without_type_names,
+    without_comments, without_type_names,
 };
 use mcp_jsonrpc::decode_owned;
 use mcp_protocol::InvalidServer;
@@ -110,12 +110,13 @@ fn read_accounts(
 }
 
 impl GatewayConfig {
-    /// Reads JSON text. Starts nothing.
+    /// Reads JSON text, which can have comments and trailing commas. Starts nothing.
     ///
     /// # Errors
     /// The text is not JSON, a key is unknown, a value has the wrong type, or two servers have the same namespace. The
     /// message contains the location as a JSON pointer, or the name of the server.
     pub fn parse(text: &str) -> Result<Self, InvalidServer> {
+        let text = &*without_comments(text);
         // The error of the syntax has a line.
         mcp_jsonrpc::decode_document::<IgnoredAny>(text)
             .map_err(|error| invalid(error.to_string()))?;

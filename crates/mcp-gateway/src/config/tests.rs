@@ -189,6 +189,25 @@ fn settings_have_defaults_and_disabled_servers_are_left_out() {
 }
 
 #[test]
+fn a_file_can_have_comments_and_trailing_commas_and_errors_keep_their_lines() {
+    let text = |name: &str| {
+        format!(
+            "{{ // servers\n\"mcpServers\": {{ \"a\": {{ \"command\": \"x\", }}, }}, /* more\n */\n{name}: {{ }} }}"
+        )
+    };
+    let config = GatewayConfig::parse(&text("\"gateway\"")).unwrap();
+    assert_eq!(config.counts(), (1, 0));
+    assert!(
+        error(&text("gateway")).contains("line 4"),
+        "{}",
+        error(&text("gateway"))
+    );
+    // A key in a comment is not a key, and a repeated key is still an error.
+    let repeated = text("\"gateway\"").replace("/* more\n */", "\"gateway\": {},");
+    assert!(error(&repeated).contains("gateway"), "{}", error(&repeated));
+}
+
+#[test]
 fn authorization_and_scopes_are_read_from_the_file() {
     let config = |gateway: &str| {
         GatewayConfig::parse(&format!(r#"{{"mcpServers":{{}},"gateway":{gateway}}}"#)).unwrap()

@@ -33,6 +33,7 @@ pub use hosts::ConfigFormat;
 pub use inputs::ConfigInput;
 pub(crate) use server::hash;
 pub use server::{Launch, NetworkConfig, ServerConfig};
+pub use syntax::without_comments;
 pub use variables::Variables;
 pub(crate) use variables::references;
 

@@ -1,7 +1,8 @@
 //! JSON with comments and trailing commas, as the files of VS Code contain them.
 
-/// Replaces comments and trailing commas with spaces. Positions in error messages are therefore correct.
-pub(super) fn to_json(text: &str) -> String {
+/// Returns JSON text without its comments and trailing commas, which configuration files may have. They are replaced with spaces,
+/// so positions in error messages stay correct. Other text is not checked.
+pub fn without_comments(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
     let (mut at, mut comma) = (0, None);
     while at < bytes.len() {
@@ -70,17 +71,17 @@ mod tests {
     #[test]
     fn comments_and_trailing_commas_are_removed() {
         let text = "{ // é\n \"a//b\": \"/* c */ \\\" ,}\", /* d, */ \"e\": [1, 2, /* x */ ], }";
-        let value: serde_json::Value = serde_json::from_str(&to_json(text)).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&without_comments(text)).unwrap();
         assert_eq!(
             value,
             serde_json::json!({ "a//b": "/* c */ \" ,}", "e": [1, 2] })
         );
-        assert_eq!(to_json(text).len(), text.len());
+        assert_eq!(without_comments(text).len(), text.len());
         let text = "{ // c\r\"a\": 1 // d\r\n}";
-        let value: serde_json::Value = serde_json::from_str(&to_json(text)).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&without_comments(text)).unwrap();
         assert_eq!(value, serde_json::json!({ "a": 1 }));
         for unfinished in ["{ \"a", "/* b", "// c", "\"\\"] {
-            assert_eq!(to_json(unfinished).len(), unfinished.len());
+            assert_eq!(without_comments(unfinished).len(), unfinished.len());
         }
     }
 }

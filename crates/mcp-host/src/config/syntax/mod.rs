@@ -8,6 +8,7 @@ use std::fmt::Display;
 use mcp_jsonrpc::decode_document;
 use serde_json::Value;
 
+pub use self::jsonc::without_comments;
 use super::error::{ConfigError, ConfigErrorKind};
 use super::hosts::ConfigFormat;
 
@@ -17,7 +18,7 @@ pub(super) fn parse(text: &str, format: ConfigFormat) -> Result<Value, ConfigErr
         ConfigFormat::Codex => toml(text),
         ConfigFormat::Yaml => yaml::to_json(text).map_err(error),
         ConfigFormat::Standard | ConfigFormat::VsCode | ConfigFormat::Gemini => {
-            decode_document(jsonc::to_json(text)).map_err(error)
+            decode_document(without_comments(text)).map_err(error)
         }
     }
 }
