@@ -218,8 +218,15 @@ fn an_equal_spelling_of_a_uri_reads_the_resource_and_does_not_evade_a_guard() {
             "note",
             |Args(note): Args<Note>| note.id,
         ))
+        .resource(Resource::new(
+            "page:///list{?of,number}",
+            "page",
+            |Args(page): Args<Page>| format!("{}{}", page.of, page.number),
+        ))
         .guard(|request| match request.target {
-            Some("Secret://a" | "Note://2") => Err(ErrorObject::invalid_request("secret")),
+            Some("Secret://a" | "Note://2" | "page:///list?of=a&number=2") => {
+                Err(ErrorObject::invalid_request("secret"))
+            }
             _ => Ok(()),
         })
         .build()
@@ -239,6 +246,9 @@ fn an_equal_spelling_of_a_uri_reads_the_resource_and_does_not_evade_a_guard() {
         assert_eq!(contents["uri"], "test://static-text");
     }
     assert_eq!(read("note://1").unwrap()["text"], "1");
+    let page = read("page:///list?number=3&of=a").unwrap();
+    assert_eq!(page["text"], "a3");
+    assert_eq!(page["uri"], "page:///list?of=a&number=3");
     for uri in [
         "Secret://a",
         "secret://a",
@@ -246,11 +256,19 @@ fn an_equal_spelling_of_a_uri_reads_the_resource_and_does_not_evade_a_guard() {
         "note://2",
         "NOTE://%32",
         "Note://2",
+        "page:///list?number=2&of=a",
+        "PAGE:///list?number=%32&of=%61",
     ] {
         let error = read(uri).unwrap_err();
         assert_eq!(error.message, "secret", "{uri}");
     }
     assert!(read("test://Static-text").is_err());
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Page {
+    of: String,
+    number: u32,
 }
 
 #[derive(Deserialize, JsonSchema)]

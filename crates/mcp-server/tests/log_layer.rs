@@ -174,7 +174,7 @@ fn the_error_of_a_handler_is_logged_with_its_sources_and_never_sent_with_them() 
 }
 
 #[test]
-fn users_who_subscribe_to_a_template_without_a_check_cause_one_warning() {
+fn a_subscription_to_a_template_without_an_access_check_logs_one_warning() {
     for (has_check, has_guard, user, warnings) in [
         (false, false, Some("ada"), 1),
         (false, false, None, 0),

@@ -39,8 +39,8 @@ pub(crate) struct Catalog {
     /// The prefix of the server's names at the gateway.
     namespace: Arc<str>,
     transform: RwLock<Arc<Transform>>,
-    /// Whether each user of the server has an account. The catalog then records only the items that the server lists for the
-    /// gateway itself, not the items that it lists for users.
+    /// Whether connections for clients have the credentials of their users. The catalog then records only the items that the
+    /// server lists for the gateway itself, not the items that the server lists for users.
     has_accounts: bool,
     items: Mutex<Items>,
 }

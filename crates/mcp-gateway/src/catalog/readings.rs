@@ -2,10 +2,10 @@
 //!
 //! Servers split the URIs of schemes such as `notes` in different ways. Some servers use the host and the path, with or without
 //! the port. Others use all text after the scheme. A server whose URIs have no host may ignore the host. Servers may also ignore
-//! case, spaces around a name, the query and a `/` at the end, read `+` as a space, or read `007` as 7. These differences are therefore removed
-//! from the pattern of a rule and from a URI before they are compared. The resulting texts are not URIs, and must not be used for
-//! rules that allow something. URIs in a spelling that [`check_spelling`](super::uri::check_spelling) refuses are not compared at
-//! all.
+//! case, spaces around a name, the query, and a `/` at the end. Servers may read `+` as a space, and `007` as 7. These
+//! differences are therefore removed from the pattern of a rule and from a URI before the two are compared. The resulting texts
+//! are not URIs, and must not be used for rules that allow something. URIs in a spelling that
+//! [`check_spelling`](super::uri::check_spelling) refuses are not compared at all.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -59,7 +59,7 @@ impl Restriction {
         if pattern.contains('+') {
             forms.push(joined(pattern, spaced));
         }
-        add_plain_numbers(&mut forms);
+        add_usual_numbers(&mut forms);
         Self {
             forms,
             keeps_port,
@@ -160,7 +160,7 @@ fn texts(uri: &str, keeps_port: bool, uses_host: bool) -> Vec<String> {
             }
         }
     }
-    add_plain_numbers(&mut all);
+    add_usual_numbers(&mut all);
     // Some servers split the URI after decoding it.
     for index in 0..all.len() {
         all.push(before(&all[index], &['?', '#', ';']).to_owned());
@@ -181,43 +181,84 @@ fn texts(uri: &str, keeps_port: bool, uses_host: bool) -> Vec<String> {
 
 /// Adds the texts in which numbers have their usual spelling. The original texts are kept, because a pattern can contain the start
 /// of another spelling: `00*` matches `007`.
-fn add_plain_numbers(texts: &mut Vec<String>) {
+fn add_usual_numbers(texts: &mut Vec<String>) {
     for index in 0..texts.len() {
-        let plain = plain_numbers(&texts[index]);
-        texts.extend((plain != texts[index]).then_some(plain));
+        let whole = with_names(&texts[index], number);
+        let parts = with_names(&whole, |name| Some(without_leading_zeros(name)));
+        for text in [whole, parts] {
+            texts.extend((!texts.contains(&text)).then_some(text));
+        }
     }
 }
 
-/// Returns a text in which each name that is an integer has its usual spelling: `+7`, `007`, `0_7` and `7.0` become `7`.
-fn plain_numbers(text: &str) -> String {
-    let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '+' | '-' | '_' | '.');
+/// Replaces each name in a text, unless `replace` returns `None`. A name beside a `*` is only a part of a name, and is kept.
+fn with_names(text: &str, replace: impl Fn(&str) -> Option<String>) -> String {
+    let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '+' | '-' | '_' | '.' | '*');
     let names = text.split_inclusive(|c| !is_of_name(c));
-    let plain = names.map(|name| {
+    let replaced = names.map(|name| {
         let (name, end) = name.split_at(name.trim_end_matches(|c| !is_of_name(c)).len());
-        format!("{}{end}", plain_number(name).as_deref().unwrap_or(name))
+        let new = (!name.contains('*')).then(|| replace(name)).flatten();
+        format!("{}{end}", new.as_deref().unwrap_or(name))
     });
-    plain.collect()
+    replaced.collect()
 }
 
-/// Returns the usual spelling of an integer; `None` if the text is not an integer.
-fn plain_number(text: &str) -> Option<String> {
+/// Numbers with an exponent are compared below this number. The usual spelling of a larger number is much longer than the number.
+const MAX_NUMBER: f64 = 1e21;
+
+/// Returns the usual spelling of a number: `7` for `+7`, `007`, `0_7`, `7.0`, `7e0`, `0x7` and `0b111`. Returns `None` if the text
+/// is not a number in the syntax of Python or JavaScript.
+fn number(text: &str) -> Option<String> {
     let (sign, rest) = match text.strip_prefix('-') {
         Some(rest) => ("-", rest),
         None => ("", text.strip_prefix('+').unwrap_or(text)),
     };
-    let (whole, fraction) = rest.split_once('.').unwrap_or((rest, ""));
-    let is_integer = whole.contains(|c: char| c.is_ascii_digit())
-        && whole
-            .bytes()
-            .all(|byte| byte.is_ascii_digit() || byte == b'_')
-        && fraction.bytes().all(|byte| byte == b'0');
-    let digits = whole.replace('_', "");
-    let digits = match digits.trim_start_matches('0') {
-        "" => "0",
-        digits => digits,
+    if !rest.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+        return None;
+    }
+    let digits = rest.replace('_', "");
+    let of_radix = |prefix, radix| u128::from_str_radix(digits.strip_prefix(prefix)?, radix).ok();
+    let other = of_radix("0x", 16)
+        .or_else(|| of_radix("0o", 8))
+        .or_else(|| of_radix("0b", 2));
+    let usual = if let Some(number) = other {
+        number.to_string()
+    } else if digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        // Of any length.
+        without_leading_zeros(&digits)
+    } else {
+        digits
+            .parse::<f64>()
+            .ok()
+            .filter(|number| *number < MAX_NUMBER)?
+            .to_string()
     };
-    let sign = if digits == "0" { "" } else { sign };
-    is_integer.then(|| format!("{sign}{digits}"))
+    let sign = if usual == "0" { "" } else { sign };
+    Some(format!("{sign}{usual}"))
+}
+
+/// Removes the zeros before each whole number in a name, and a `+` before it: `7.json` for `07.json` and `+7.json`.
+fn without_leading_zeros(name: &str) -> String {
+    let mut usual = String::with_capacity(name.len());
+    let mut rest = name;
+    while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
+        let (before, number) = rest.split_at(at);
+        let end = number
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(number.len());
+        let before = before
+            .strip_suffix('+')
+            .filter(|before| !before.ends_with(char::is_alphanumeric))
+            .unwrap_or(before);
+        usual.push_str(before);
+        let digits = match before.ends_with(char::is_alphabetic) {
+            true => &number[..end],
+            false => number[..end].trim_start_matches('0'),
+        };
+        usual.push_str(if digits.is_empty() { "0" } else { digits });
+        rest = &number[end..];
+    }
+    usual + rest
 }
 
 /// Returns whether a pattern has a host, or could match a host.

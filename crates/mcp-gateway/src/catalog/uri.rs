@@ -175,6 +175,9 @@ fn check_escapes(uri: &str, is_fixed: bool) -> Result<(), &'static str> {
     if decoded.chars().any(|c| is_hidden_character(c) || c == '\\') {
         return Err("it has an escaped control character, invisible character or backslash");
     }
+    if decoded.chars().any(|c| !c.is_ascii() && c.is_numeric()) {
+        return Err("it has a digit that is not ASCII, which some servers read as another number");
+    }
     check_dots(&decoded)?;
     for escape in uri.split('%').skip(1) {
         let byte = escape

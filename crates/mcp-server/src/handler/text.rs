@@ -16,7 +16,7 @@ use super::output::{Finish as _, Kind};
 use super::{Call, Erased};
 use crate::{HandlerError, Spec};
 
-/// Which spellings of numbers and booleans are read.
+/// The accepted spellings of numbers and booleans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Spelling {
     /// Every spelling, for text that a person has written: `7`, `007`, ` 7.0 `.
@@ -117,8 +117,9 @@ fn read(text: &str, arguments: &[Argument], spelling: Spelling) -> Result<String
                         let expected = reading.expected();
                         format!("/{name}: expected {expected}, got {}", got())
                     })?;
-                    if spelling == Spelling::Canonical && literal != text {
-                        return Err(format!("/{name}: write {literal} instead of {}", got()));
+                    if spelling == Spelling::Canonical && reading.usual(&literal) != text {
+                        let usual = reading.usual(&literal);
+                        return Err(format!("/{name}: write {usual} instead of {}", got()));
                     }
                     Cow::Owned(literal)
                 }
@@ -140,6 +141,14 @@ impl Reading {
                 let number = serde_json::Number::from_f64(text.parse().ok()?)?;
                 Some(number.to_string())
             }),
+        }
+    }
+
+    /// Returns the only spelling of the value in a URI. The value is the one that a variable has, so a number is rounded to `f64`.
+    fn usual(self, literal: &str) -> String {
+        match (self, literal.parse::<f64>()) {
+            (Self::Number, Ok(number)) => number.to_string(),
+            _ => literal.to_owned(),
         }
     }
 

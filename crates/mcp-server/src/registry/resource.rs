@@ -192,7 +192,7 @@ impl<S: Clone + Send + Sync + 'static> Resource<S> {
             completers: self.completers.bind(&state),
             run: with_layers(self.layers, (self.bind)(state), access.as_ref()),
             access,
-            warned: Once::new(),
+            missing_check_warning: Once::new(),
             visible: self.visible,
         }))
     }
@@ -272,8 +272,8 @@ pub(crate) struct TemplateEntry {
     /// The access check, which `run` also contains. For a subscription, the server runs this check without the handler.
     /// `None` if there is no check.
     pub(crate) access: Option<AccessCheck>,
-    /// Used for the warning that the template has no check.
-    pub(crate) warned: Once,
+    /// Makes the server warn only once if the template has no access check.
+    pub(crate) missing_check_warning: Once,
     pub(crate) completers: BoundCompleters,
     pub(crate) visible: Option<Visible>,
 }

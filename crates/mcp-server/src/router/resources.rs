@@ -63,12 +63,12 @@ impl FoundResource {
         }
     }
 
-    /// Logs once for each template that all users may subscribe to its resources.
+    /// Warns that every user may subscribe to the resources of this template. Does so only once for each template.
     fn warn_of_missing_check(&self) {
         let Self::Template(entry, ..) = self else {
             return;
         };
-        entry.warned.call_once(|| {
+        entry.missing_check_warning.call_once(|| {
             tracing::warn!(
                 template = entry.definition.uri_template,
                 "every user may subscribe to the resources of this template, because it has no Resource::readable_if; if this is \

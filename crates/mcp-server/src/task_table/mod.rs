@@ -172,7 +172,8 @@ impl Tasks {
             let max = options.running;
             if owned.tasks >= max {
                 return Err(ErrorObject::internal(format!(
-                    "{max} tasks are running, which is the limit; try again when a task has ended"
+                    "{max} tasks are running, which is the limit of one owner (TaskOptions::with_max_running); try again when a \
+                     task has ended"
                 )));
             }
             let max = options.max_running_bytes;

@@ -330,7 +330,7 @@ impl NewTask {
         DetachOutcome::Detached(Ok(answer))
     }
 
-    /// Stores the task. The id of the task is not used before the task is stored.
+    /// Stores a new task and returns its runner. The client does not receive the id of the task before the task is stored.
     async fn create(
         &self,
         pending: Arc<PendingInput>,

@@ -16,8 +16,8 @@ use mcp_types::JsonObject;
 
 pub(crate) use self::encoding::canonical;
 use self::matching::Matcher;
-use self::syntax::Part;
 pub use self::syntax::TemplateError;
+use self::syntax::{Operator, Part};
 
 /// A URI template of [RFC 6570](https://www.rfc-editor.org/rfc/rfc6570), levels 1 to 4.
 ///
@@ -129,16 +129,27 @@ impl UriTemplate {
         expand::expand(&self.parts, |name| expand::Value::of(values.get(name)?))
     }
 
-    /// Returns the normal form of a URI: with the scheme in the spelling of the template, and without needless encoding.
+    /// Returns the normal form of a URI: with the scheme in the spelling of the template, without needless encoding, and with the
+    /// parameters of the query in the order of the template.
     pub(crate) fn normal(&self, uri: &str) -> Option<String> {
         let uri = canonical(uri)?;
         let scheme = self.text.split(['{', ':']).next().unwrap_or_default();
-        Some(match uri.get(..scheme.len()) {
+        let uri = match uri.get(..scheme.len()) {
             Some(known) if known.eq_ignore_ascii_case(scheme) => {
                 format!("{scheme}{}", &uri[scheme.len()..])
             }
             _ => uri,
-        })
+        };
+        let is_query = |part: &Part| match part {
+            Part::Expression { operator, .. } => {
+                matches!(operator, Operator::Query | Operator::Continuation)
+            }
+            Part::Literal(_) => false,
+        };
+        match uri.contains('?') && self.parts.iter().any(is_query) {
+            true => Some(self.expand(&self.matches(&uri)?)),
+            false => Some(uri),
+        }
     }
 
     /// Returns the values of the variables if the URI matches the template, and `None` otherwise.

@@ -153,7 +153,12 @@ fn a_number_in_a_uri_has_one_spelling() {
     let client = TestClient::new(Server::builder("s", "1").resource(resource));
     let read =
         |uri: &str| block_on(client.read_resource(uri)).map(|result| json!(result).to_string());
-    for uri in ["x://7/1.5", "x://-7/2", "x://0/0.5"] {
+    for uri in [
+        "x://7/1.5",
+        "x://-7/2",
+        "x://0/0.5",
+        "x://7/9007199254740992",
+    ] {
         assert!(read(uri).is_ok(), "{uri}");
     }
     // With these spellings, one resource would have several URIs.
@@ -171,6 +176,7 @@ fn a_number_in_a_uri_has_one_spelling() {
         "x://7/2e0",
         "x://7/+2",
         "x://7/.5",
+        "x://7/9007199254740993",
     ] {
         let error = read(uri).unwrap_err().to_string();
         assert!(

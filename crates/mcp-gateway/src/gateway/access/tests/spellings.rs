@@ -89,7 +89,6 @@ fn a_restrictive_rule_ignores_case_repeated_escapes_and_parameters() {
     }
 }
 
-/// Every URI that a server could read as the denied resource is denied.
 #[test]
 fn a_restrictive_rule_applies_to_every_spelling_of_an_integer() {
     for (pattern, uris) in [
@@ -103,6 +102,21 @@ fn a_restrictive_rule_applies_to_every_spelling_of_an_integer() {
         ("note:///0", "note:///00 note:///-0 note:///+0"),
         ("note://*/7/text", "note://alice/07/text"),
         ("note:///7?page=1", "note:///07?page=01"),
+        (
+            "note:///7",
+            "note:///7e0 note:///70e-1 note:///0x7 note:///0o7 note:///0b111 note:///%D9%A7 note:///%EF%BC%97",
+        ),
+        (
+            "note:///7.json",
+            "note:///07.json note:///+7.json note:///%2B07.json",
+        ),
+        ("note:///note-7", "note:///note-07"),
+        ("note:///1-2", "note:///01-2 note:///1-02"),
+        ("note:///7.5", "note:///07.5 note:///7.50 note:///75e-1"),
+        (
+            "note:///99999999999999999999999999999999999999999",
+            "note:///099999999999999999999999999999999999999999",
+        ),
     ] {
         for uri in uris.split(' ') {
             assert!(!is_allowed(pattern, uri), "{pattern} {uri}");
@@ -114,11 +128,17 @@ fn a_restrictive_rule_applies_to_every_spelling_of_an_integer() {
         ("note:///7", "note:///-7"),
         ("note:///7", "note:///a007"),
         ("note:///007", "note:///a"),
+        ("logs:///*_001", "logs:///21"),
+        ("lib:///*1.0", "lib:///31"),
+        ("lib:///*00", "lib:///10"),
+        ("lib:///1.0", "lib:///1.0.0"),
+        ("note:///7", "note:///10"),
     ] {
         assert!(is_allowed(pattern, uri), "{pattern} {uri}");
     }
 }
 
+/// Every URI that a server could read as the denied resource is denied.
 #[test]
 fn a_restrictive_rule_applies_to_generated_spellings() {
     let (starts, ports) = (["", "/", "//", "///", "////"], ["", ":", ":1", ":0443"]);
