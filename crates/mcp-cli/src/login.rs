@@ -192,7 +192,7 @@ pub(crate) async fn login(
             ErrorKind::Unavailable | ErrorKind::InvalidResponse | ErrorKind::Mismatch => {
                 failure.hint_at_doctor(&server.word)
             }
-            ErrorKind::Denied if error.to_string().contains("invalid_scope") => failure.hint(format!(
+            ErrorKind::Denied if error.to_string().contains("\"invalid_scope") => failure.hint(format!(
                 "request only the scopes that you may have: `mcp login {} --scope \"SCOPE SCOPE\"`",
                 server.word
             )),
@@ -240,26 +240,33 @@ impl AuthorizationSession for PasteableSession {
     }
 }
 
-/// Returns the first line of stdin that is an address with the `state` of the sign-in at `page`. If there is no such line, the
-/// future never completes.
+/// Returns the first line of stdin that is an address to which the sign-in at `page` returns: it has the same `state`, and a code
+/// or an error. If there is no such line, the future never completes.
 async fn pasted(page: &str) -> String {
-    let state = |address: &str| {
+    let parameter = |address: &str, name: &str| {
         let address = Url::parse(address).ok()?;
         let mut parameters = address.query_pairs();
-        let state = parameters.find(|(name, _)| name == "state")?.1;
-        Some(state.into_owned())
+        Some(parameters.find(|(known, _)| known == name)?.1.into_owned())
     };
-    let expected = state(page);
-    let mut lines = BufReader::new(tokio::io::stdin()).lines();
-    while let Ok(Some(line)) = lines.next_line().await {
+    let mut lines = BufReader::new(tokio::io::stdin()).split(b'\n');
+    while let Ok(Some(line)) = lines.next_segment().await {
+        let line = String::from_utf8_lossy(&line);
         let line = line.trim();
-        match state(line) {
-            found @ Some(_) if found == expected => return line.to_owned(),
-            Some(_) => say(
+        let state = parameter(line, "state");
+        let is_answer = parameter(line, "code")
+            .or(parameter(line, "error"))
+            .is_some();
+        if is_answer && state.is_some() && state == parameter(page, "state") {
+            return line.to_owned();
+        }
+        if is_answer && state.is_some() {
+            say(
                 "this is the address of another sign-in; paste the address of the last page that this sign-in has opened",
-            ),
-            None if line.is_empty() => {}
-            None => say("this is not the address of the last page; it has a parameter \"state\""),
+            );
+        } else if !line.is_empty() {
+            say(
+                "this is not the address of the last page; it has a parameter \"state\" and a parameter \"code\"",
+            );
         }
     }
     std::future::pending().await

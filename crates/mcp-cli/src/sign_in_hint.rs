@@ -84,7 +84,7 @@ pub(crate) async fn token_hint(
     missing: Option<&Scopes>,
 ) -> String {
     if server.helper.is_some() && options.header.is_empty() {
-        return "correct the command in \"headersHelper\" of this server in its configuration file, so that it writes a valid token".to_owned();
+        return "correct \"headersHelper\" of this server in its configuration: the command must write a valid token".to_owned();
     }
     let is_authorization = |name: &String| name.eq_ignore_ascii_case("authorization");
     let is_configured = options.header.is_empty() && server.headers.keys().any(is_authorization);

@@ -294,6 +294,7 @@ fn inspect_and_doctor_report_definitions_that_hosts_cannot_use() {
         { "name": "required", "inputSchema": { "type": "object" }, "outputSchema": { "type": "object", "required": "x" } },
         { "name": "kind", "inputSchema": { "type": "object", "properties": { "x": { "type": "text" } } } },
         { "name": "field", "inputSchema": { "type": "object", "properties": { "x": "string" } } },
+        { "name": "order", "inputSchema": { "type": "object", "properties": { "z": { "type": "string" }, "a": { "type": "integer" } }, "required": ["z"] } },
     ]);
     let server = scripted_server(
         "unusable",
@@ -305,6 +306,8 @@ fn inspect_and_doctor_report_definitions_that_hosts_cannot_use() {
     let run = |command| mcp(&[command, "--revision", "sessions", "--", &server]);
     let (inspected, diagnosed) = (run("inspect"), run("doctor"));
     assert!(diagnosed.status.success(), "{}", stdout(&diagnosed));
+    let page = stdout(&inspected);
+    assert!(page.contains("order(z: string, a?: integer)"), "{page}");
     for defect in [
         "tool a: the list has this name twice",
         "tool a: inputSchema: ",

@@ -10,7 +10,8 @@ pub(crate) fn check_numbers(text: &str) -> Result<(), String> {
     match inexact(text) {
         None => Ok(()),
         Some(number) => Err(format!(
-            "the number {number} would change, because this program calculates with 64 bits: write fewer digits, or, if the tool accepts text, write it in quotes"
+            "the number {number} would change, because this program stores numbers in 64 bits: use fewer digits \
+             or, where text is allowed, a string"
         )),
     }
 }

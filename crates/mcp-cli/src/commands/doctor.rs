@@ -22,6 +22,9 @@ use crate::{connect, login, output};
 /// Timeout of the DNS lookup, and timeout of the TCP connection.
 const NETWORK: Duration = Duration::from_secs(10);
 
+/// Maximum number of notes about definitions. A server can have thousands of faulty tools.
+const MAX_NOTES: usize = 20;
+
 /// The result of one step of the diagnosis.
 #[derive(Serialize)]
 struct Finding {
@@ -125,7 +128,7 @@ async fn diagnose(
     Ok(code)
 }
 
-/// Reports the lists of the server, the deviations that were tolerated, and the servers behind a gateway that are not available.
+/// Reports the lists of the server, their defects, the tolerated deviations, and the unavailable servers behind a gateway.
 /// Returns the exit code if a list cannot be read or a server is not available; otherwise `None`.
 async fn report_lists(client: &Client, report: &mut Report) -> Result<Option<Code>, Failure> {
     let mut code = None;
@@ -143,10 +146,21 @@ async fn report_lists(client: &Client, report: &mut Report) -> Result<Option<Cod
         Some(failure) => code = Some(report.fail("lists", failure)?),
     }
     let failed = failed.map(|failure| failure.to_string());
-    for defect in offer.defects() {
-        if failed.as_ref() != Some(&defect) {
-            report.add(true, "note", output::one_line(&defect))?;
-        }
+    let mut defects = offer.defects();
+    defects.retain(|defect| failed.as_ref() != Some(defect));
+    for defect in defects.iter().take(MAX_NOTES) {
+        report.add(true, "note", output::one_line(defect))?;
+    }
+    if let Some(more) = defects
+        .len()
+        .checked_sub(MAX_NOTES)
+        .filter(|more| *more > 0)
+    {
+        let text = format!(
+            "{}; `mcp inspect` shows them",
+            output::counted(more, "more note")
+        );
+        report.add(true, "note", text)?;
     }
     if client.capabilities().tools.is_some()
         && let Some(problem) = unavailable_servers(client).await

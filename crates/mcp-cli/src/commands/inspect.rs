@@ -109,7 +109,7 @@ impl Offer {
         warnings
     }
 
-    /// Returns the problems of the lists, and those of tools that are listed twice or have an invalid schema.
+    /// Returns a text for each problem of a list, for each tool that is listed twice, and for each invalid schema of a tool.
     pub(super) fn defects(&self) -> Vec<String> {
         let mut defects = self.notes.clone();
         let mut names = HashSet::new();

@@ -168,7 +168,8 @@ impl Reader<'_> {
 }
 
 impl List {
-    /// Creates a list. `outside` has the members of each page outside of its items, without repetitions.
+    /// Creates a list. `outside` has an object for each page, with the members of the page other than its items. Equal objects
+    /// occur only once.
     fn new(items: Definitions, mut outside: Vec<Value>) -> Self {
         let outside = match outside.len() {
             0 => json!({}),

@@ -28,8 +28,8 @@ use compare::{Class, Difference};
 use definition::Definition;
 use snapshot::{LockConnection, Snapshot};
 
-/// The version of the file format. Version 1 had no `Snapshot::outside`. Version 2 had at most one other revision. Files of both
-/// versions can still be read.
+/// The version of the file format. A snapshot of version 1 had no `Snapshot::outside`. A snapshot of version 2 contained the
+/// definitions of at most one other revision. Files of both versions can still be read.
 const VERSION: u32 = 3;
 
 /// What the command does: write or compare.

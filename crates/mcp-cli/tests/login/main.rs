@@ -30,7 +30,10 @@ async fn a_missing_scope_names_the_command_that_requests_it() {
         assert_eq!(parameter(page, "scope").as_deref(), Some("mcp"));
         let address = callback(page, "read");
         let old = "http://127.0.0.1:1/callback?code=old&state=old";
-        writeln!(child.stdin.as_mut().unwrap(), "hello\n{old}\n{address}").unwrap();
+        let stdin = child.stdin.as_mut().unwrap();
+        stdin.write_all(b"\xff\xfe\n").unwrap();
+        // The address of the first page has the state, too.
+        writeln!(stdin, "hello\n{old}\n{page}\n{address}").unwrap();
     });
     assert!(said.await.contains("signed in"));
     let (code, said) = program.run(&["call", &url, "search"]).await;
@@ -74,7 +77,7 @@ async fn a_login_with_a_refused_scope_says_how_to_request_fewer_scopes() {
         let (target, state) = (parameter(page, "redirect_uri"), parameter(page, "state"));
         let (target, state) = (target.unwrap(), state.unwrap());
         let shown = visit(&format!("{target}?error=invalid_scope&state={state}"), 200);
-        assert!(shown.contains("The sign-in failed"), "{shown}");
+        assert!(shown.contains("The program shows whether"), "{shown}");
     });
     let (code, said) = said.await;
     assert_eq!(code, Some(5), "{said}");

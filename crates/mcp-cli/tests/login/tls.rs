@@ -77,7 +77,7 @@ async fn tls_errors_say_what_to_do() {
         ),
         (
             format!("https://localhost:{port}/mcp"),
-            "only a server on this machine should be used without TLS",
+            "use http:// if the server runs on this machine",
         ),
     ] {
         let (code, said) = program.run(&["list", &url, "--ca", &ca()]).await;

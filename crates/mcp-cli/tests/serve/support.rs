@@ -49,7 +49,7 @@ pub(crate) fn write(file: &Path, servers: &Value, mut gateway: Value) {
 }
 
 /// Maximum time to wait for the next line of stderr.
-const MAX_SILENCE: Duration = Duration::from_secs(60);
+const LINE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The lines of stderr. They end when the gateway ends, or if it writes nothing for a minute.
 pub(crate) struct Log(Receiver<std::io::Result<String>>);
@@ -69,7 +69,7 @@ impl Iterator for Log {
     type Item = std::io::Result<String>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.0.recv_timeout(MAX_SILENCE).ok()
+        self.0.recv_timeout(LINE_TIMEOUT).ok()
     }
 }
 

@@ -193,8 +193,8 @@ fn refused(endpoint: &Url, reply: &Reply, redirect_uri: &str) -> Error {
     }
     if status.as_u16() == 404 {
         return Error::invalid_response(format!(
-            "{endpoint} does not exist ({status}): the server publishes no sign-in, or clients cannot register themselves; if the \
-             server needs no sign-in, call it without one"
+            "{endpoint} does not exist ({status}), so this client cannot register; if the server needs no sign-in, call it \
+             without a token; otherwise use a client id that the authorization server has issued"
         ));
     }
     let said = reply.json::<RegistrationError>().ok().and_then(|refused| {

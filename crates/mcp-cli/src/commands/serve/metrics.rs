@@ -156,7 +156,7 @@ impl Metrics {
         );
         registry.register(
             "mcp_gateway_calls",
-            "Tool calls of clients, by how they ended",
+            "Tool calls of clients, by server, tool and outcome",
             metrics.calls.clone(),
         );
         registry.register(

@@ -171,11 +171,7 @@ impl AuthorizationSession for LoopbackSession {
                 .recv()
                 .await
                 .ok_or_else(|| Error::user_agent("the listener for the callback has stopped"))?;
-            let page = match callback.parameter("error") {
-                None => Page::Done,
-                Some(_) => Page::Failed,
-            };
-            answer(stream, page).await;
+            answer(stream, true).await;
             Ok(callback)
         })
     }
@@ -259,7 +255,7 @@ async fn callback(mut stream: TcpStream, expected: &Expected) -> Option<(TcpStre
     if is_path {
         expected.report(&callback);
     }
-    answer(stream, Page::Other).await;
+    answer(stream, false).await;
     None
 }
 
@@ -286,35 +282,20 @@ fn target(request: &str) -> Option<String> {
     is_request.then(|| target.to_owned())
 }
 
-/// What the browser shows.
-#[derive(Clone, Copy)]
-enum Page {
-    /// The request is the callback of this session.
-    Done,
-    /// The request is the callback of this session, and reports an error.
-    Failed,
-    /// The request is another one.
-    Other,
-}
-
 /// Writes the response and closes the connection.
-async fn answer(mut stream: TcpStream, page: Page) {
+async fn answer(mut stream: TcpStream, ours: bool) {
     // The result is ignored: the request has arrived, even if the browser does not read the page.
-    let _ = timeout(CONNECTION_TIMEOUT, write(&mut stream, page)).await;
+    let _ = timeout(CONNECTION_TIMEOUT, write(&mut stream, ours)).await;
 }
 
 /// Writes the response. It contains no text of the request, so it cannot be used for an injection.
-async fn write(stream: &mut TcpStream, page: Page) -> io::Result<()> {
-    let (status, text) = match page {
-        Page::Done => (
+async fn write(stream: &mut TcpStream, ours: bool) -> io::Result<()> {
+    let (status, text) = match ours {
+        true => (
             "200 OK",
-            "Done. You can close this window and go back to the program.",
+            "You can close this window. The program shows whether you are signed in.",
         ),
-        Page::Failed => (
-            "200 OK",
-            "The sign-in failed. Go back to the program, which shows the reason.",
-        ),
-        Page::Other => ("404 Not Found", "This page is not the expected callback."),
+        false => ("404 Not Found", "This page is not the expected callback."),
     };
     let page =
         format!("<!doctype html><meta charset=\"utf-8\"><title>Sign-in</title><p>{text}</p>");
