@@ -213,7 +213,7 @@ async fn icons_with_unsafe_uris_are_dropped() {
 
 // proves: RES-015, RES-017, ROOT-021
 #[tokio::test]
-async fn subscriptions_are_streams_that_end_with_their_drop() {
+async fn dropping_a_subscription_unsubscribes_from_the_resource() {
     let resources = json!({ "resources": { "subscribe": true } });
     let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", resources).await;
     let subscribing = spawned(&client, |client| async move {

@@ -40,7 +40,8 @@ mod operation;
 mod propagation;
 mod telemetry;
 
-/// The API of OpenTelemetry. Two versions of this crate in one program have separate global providers, so one version does not
-/// export the data that the other version records. A program that uses this re-export has the same version as [`Telemetry`].
+/// The API of OpenTelemetry. If a program contains two versions of the crate `opentelemetry`, each version has separate global
+/// providers, so one version does not export the data that the other version records. A program that uses this re-export has the
+/// same version as [`Telemetry`].
 pub use opentelemetry;
 pub use telemetry::Telemetry;

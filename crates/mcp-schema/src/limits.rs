@@ -15,7 +15,7 @@ const DEPTH: usize = 64;
 /// Maximum nesting depth of any schema. The limit protects the stack, because schemas are traversed by recursion.
 const OWN_DEPTH: usize = 128;
 
-/// Who wrote a schema. This decides whether the schema is trusted.
+/// The author of a schema: this program or a peer. Only schemas of this program are trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Origin {

@@ -186,7 +186,8 @@ impl TlsFailure {
             *error == rustls::Error::AlertReceived(AlertDescription::CertificateRequired);
         let reason = match error {
             rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
-                "the server does not answer with TLS on this port; check the port (only a server on this machine should be used without TLS, with http://)"
+                "the server does not answer with TLS on this port; check the port, or use http:// if the server runs on this \
+                 machine"
                     .to_owned()
             }
             rustls::Error::InvalidCertificate(problem) => {

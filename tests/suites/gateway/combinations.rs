@@ -56,7 +56,7 @@ async fn a_server_request_reaches_the_client_in_every_combination() {
 
 /// A task of the server would be lost, because the gateway does not forward requests about tasks.
 #[tokio::test]
-async fn no_server_learns_that_a_client_can_poll_tasks() {
+async fn the_tasks_capability_of_a_client_is_not_declared_to_servers() {
     let capabilities = json!({ "extensions": { "io.modelcontextprotocol/tasks": {}, "x/y": {} } });
     for server_is_stateless in BOTH {
         let declared = Tool::new("declared", |cx: Ctx| {

@@ -233,7 +233,7 @@ async fn a_client_that_describes_itself_in_a_malformed_way_is_served() {
         json!({ "clientCapabilities": [] }),
         json!({ "clientCapabilities": { "roots": true, "extensions": { "x/y": null } } }),
     ] {
-        // A test client would replace this metadata by its own.
+        // `TestClient` would replace this metadata with its own metadata.
         let mut wire = PipeEnd::to(server());
         let params = stateless(meta.clone(), json!({ "seconds": 1 }));
         let result = wire.call("tools/call", params).await;

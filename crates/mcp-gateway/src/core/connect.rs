@@ -111,8 +111,8 @@ impl Core {
         }
     }
 
-    /// Checks that the server responds, unless a check has run within the last second. Returns the reason if the server does not
-    /// respond. The reason contains no text from the server, because clients without authentication see it.
+    /// Checks whether the server responds. Uses the result of the last check if it is at most one second old. Returns the reason
+    /// if the server does not respond. The reason contains no text from the server, because unauthenticated clients see it.
     pub(crate) async fn unready(self: &Arc<Self>) -> Option<String> {
         let core = Arc::clone(self);
         self.readiness

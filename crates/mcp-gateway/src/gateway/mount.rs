@@ -181,7 +181,7 @@ impl MountedServer {
             // The error can have paths of this machine, so only the operator sees it.
             let reason = match connected.error {
                 Some(_) => "the log of the gateway has the reason",
-                None => "it is being started",
+                None => "it is being started; try again later",
             };
             let name = &*self.name;
             unavailable(

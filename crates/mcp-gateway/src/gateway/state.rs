@@ -24,7 +24,7 @@ pub(super) struct State {
     pub(super) info: Implementation,
     /// The mounts, in the order in which they were added.
     pub(super) mounts: RwLock<Arc<[Arc<MountedServer>]>>,
-    /// The servers that are being connected, and will then replace mounts.
+    /// The servers that replace the mounts with the same names as soon as they are connected.
     pub(super) replacements: Mutex<Vec<Arc<MountedServer>>>,
     settings: RwLock<Arc<Settings>>,
     pub(super) cluster: Option<Cluster>,

@@ -56,8 +56,8 @@ impl Default for Capacity {
 pub(crate) struct Permit {
     capacity: Arc<Capacity>,
     number: u64,
-    /// The transport's connections that were started while this connection was not yet established. They are closed if the
-    /// attempt is stopped.
+    /// The transport's connections that the attempt to establish this connection has started. They are closed if the attempt is
+    /// stopped.
     started: Mutex<Vec<Arc<dyn Connection>>>,
 }
 

@@ -86,7 +86,8 @@ impl fmt::Debug for Grant {
     }
 }
 
-/// The origin of a connection, as far as its transport knows it. It is the [`RequestOrigin`] of all requests on the connection.
+/// The origin of a connection, as far as its transport knows the origin. [`origin`](Self::origin) returns it as the
+/// [`RequestOrigin`] of each request on the connection.
 #[derive(Default)]
 #[non_exhaustive]
 pub struct Caller {

@@ -42,7 +42,7 @@ fn result(text: &str) -> TaskOutcome {
 
 // proves: TASK-036, TASK-037, TASK-038
 #[test]
-fn a_task_can_wait_for_input_repeatedly_and_ends_once() {
+fn a_task_can_require_input_again_before_it_ends() {
     let questions = json!({"k": {"method": "roots/list"}});
     let questions = questions.as_object().cloned().unwrap();
     let mut task = task("t");

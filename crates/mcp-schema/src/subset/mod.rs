@@ -141,7 +141,7 @@ impl<'a> Compiler<'a> {
             Value::Object(keywords) => self.keywords(&mut node, keywords)?,
             other => {
                 return Err(SchemaError::new(format!(
-                    "the schema is malformed: each schema in it must be an object, true or false, not {}",
+                    "the schema is malformed: a schema or subschema must be an object, true or false, not {}",
                     super::words::describe(other)
                 )));
             }

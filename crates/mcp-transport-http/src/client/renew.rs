@@ -22,23 +22,24 @@ type Headers = BTreeMap<String, String>;
 pub(crate) type Renew =
     dyn Fn() -> BoxFuture<'static, Result<Headers, TransportError>> + Send + Sync;
 
-/// The headers from the last two successful calls of [`Renew`], the current headers first. Empty before the first call. A message
-/// with the former headers can still be refused with an error that quotes them.
-pub(crate) type RenewedValues = Arc<Mutex<[HeaderMap; 2]>>;
+/// The current and the former headers from [`Renew`], the current headers first. Both are empty before the first call, and a call
+/// that returns the current headers again changes nothing. The former headers are kept, because the server can still refuse a
+/// message that was sent with them, and quote them in the error.
+pub(crate) type RecentHeaders = Arc<Mutex<[HeaderMap; 2]>>;
 
 /// An [`Authorize`] that replaces headers of all messages of a connection after a refusal with status 401.
 pub(crate) struct RenewedHeaders(Arc<State>);
 
 struct State {
     renew: Arc<Renew>,
-    renewed: RenewedValues,
+    renewed: RecentHeaders,
     /// Time at which the last call of `renew` ended. Locked while the function runs.
     renewed_at: tokio::sync::Mutex<Option<Instant>>,
 }
 
 impl RenewedHeaders {
     /// Creates the authorizer. `renewed` is shared with the connection, which removes the values from error messages.
-    pub(crate) fn new(renew: Arc<Renew>, renewed: RenewedValues) -> Self {
+    pub(crate) fn new(renew: Arc<Renew>, renewed: RecentHeaders) -> Self {
         Self(Arc::new(State {
             renew,
             renewed,
@@ -49,7 +50,7 @@ impl RenewedHeaders {
 
 impl State {
     /// Returns whether a message was sent with the current headers.
-    fn were_sent_in(&self, sent: &HeaderMap) -> bool {
+    fn has_current_headers(&self, sent: &HeaderMap) -> bool {
         let [current, _] = &*lock(&self.renewed);
         current
             .iter()
@@ -58,7 +59,7 @@ impl State {
 
     async fn after_refusal(&self, sent: &HeaderMap) -> Result<AfterRefusal, TransportError> {
         let mut renewed_at = self.renewed_at.lock().await;
-        if !self.were_sent_in(sent) {
+        if !self.has_current_headers(sent) {
             // The headers were renewed for another message after this message was sent.
             return Ok(AfterRefusal::SendAgain);
         }
@@ -79,7 +80,7 @@ impl State {
                 *former = std::mem::replace(current, headers);
             }
         }
-        Ok(match self.were_sent_in(sent) {
+        Ok(match self.has_current_headers(sent) {
             true => AfterRefusal::GiveUp,
             false => AfterRefusal::SendAgain,
         })

@@ -14,7 +14,7 @@ use crate::client::inbox::listen;
 use crate::client::link::ConnectionHandle;
 use crate::client::opening::reinitialize;
 use crate::client::options::ClientOptions;
-use crate::client::renew::{Renew, RenewedHeaders, RenewedValues};
+use crate::client::renew::{RecentHeaders, Renew, RenewedHeaders};
 use crate::client::state::ClientState;
 use crate::client::user_headers::checked_header;
 use crate::client::wire::authorize::{Authorize, bearer};
@@ -205,7 +205,7 @@ impl HttpTransport {
                 (service, Some(self.endpoint.host_header()?))
             }
         };
-        let renewed = RenewedValues::default();
+        let renewed = RecentHeaders::default();
         let renewing = |renew| -> Arc<dyn Authorize> {
             Arc::new(RenewedHeaders::new(renew, Arc::clone(&renewed)))
         };

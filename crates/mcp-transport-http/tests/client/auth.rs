@@ -263,7 +263,7 @@ async fn refused_headers_are_renewed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_does_not_contain_the_headers_before_the_last_renewal() {
+async fn an_error_does_not_contain_current_or_former_headers() {
     let (wire, server) = wire();
     let http = http(wire, quiet_but_listening()).header("x-token", "token-one");
     let http = http

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn costs_are_per_call() {
+    fn cpu_times_are_divided_by_the_number_of_calls() {
         let mut times = Times::default();
         for micros in [10, 20, 30, 40] {
             times.note(Duration::from_micros(micros));

@@ -36,8 +36,8 @@ pub(crate) struct HttpConnection {
     pub(crate) host: Option<HeaderValue>,
     pub(crate) headers: HeaderMap,
     pub(crate) authorize: Option<Arc<dyn Authorize>>,
-    /// The current and the former headers of `HttpTransport::renew_headers`, whose values are removed from error messages.
-    /// `authorize` sets the current ones.
+    /// The current and the former headers of `HttpTransport::renew_headers`. Their values are removed from error messages.
+    /// `authorize` adds the current headers to each request.
     pub(crate) renewed: Arc<Mutex<[HeaderMap; 2]>>,
     pub(crate) service: Arc<dyn HttpService<RequestBody>>,
     pub(crate) redirects: usize,

@@ -60,8 +60,9 @@ const MISSING_COMMENTS: u32 = 3;
 /// A forwarder, which sends requests to other endpoints.
 pub(crate) struct Forwarder {
     client: Client<HttpConnector, RequestBody>,
+    /// The timeout for the head of a response: `HEAD_TIMEOUT` and the delay before a response becomes an event stream.
     head_timeout: Duration,
-    /// The timeout for the head of a response to a request of the stateless revision; see `head_timeout`.
+    /// The same timeout for requests of the stateless revision: `HEAD_TIMEOUT` and the keep-alive interval.
     stateless_head_timeout: Duration,
     idle_timeout: Duration,
     limits: Limits,

@@ -13,8 +13,8 @@ pub(crate) const SESSION: usize = 5 << 10;
 /// Divisor of a limit. The quotient is the part of the limit that only clients with a small usage can take.
 const RESERVED_DIVISOR: usize = 8;
 /// Divisor of a limit. The quotient is the maximum usage of a client that takes from the reserved part. With the default limits,
-/// its memory is enough for four sessions, or for one session with a usual identity. Without this rule, calls that wait in the
-/// sessions of fifty clients would keep all others out.
+/// this usage is enough for four sessions, or for one session with a usual identity. Without the reserved part, calls that wait
+/// in the sessions of fifty clients would keep all others out.
 const SMALL_USAGE_DIVISOR: usize = 1_024;
 
 /// Returns whether the usage of all clients may become `total`. The usage of the client becomes `taken`.
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_of_the_memory_is_for_clients_with_a_small_usage() {
+    fn a_part_of_the_memory_is_reserved_for_clients_with_a_small_usage() {
         let options = ServerOptions::new()
             .with_client_share(10)
             .with_memory_limits(|memory| memory.max_session_bytes = 1 << 20);
