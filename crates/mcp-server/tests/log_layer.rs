@@ -179,7 +179,7 @@ fn a_subscription_to_a_template_without_an_access_check_logs_one_warning() {
         (false, false, Some("ada"), 1),
         (false, false, None, 0),
         (true, false, Some("ada"), 0),
-        (false, true, Some("ada"), 0),
+        (false, true, Some("ada"), 1),
     ] {
         let note = Resource::new("note:///{name}", "note", || "text");
         let note = match has_check {
@@ -208,7 +208,7 @@ fn a_subscription_to_a_template_without_an_access_check_logs_one_warning() {
         assert_eq!(lines.len(), warnings, "{lines:#?}");
         let is_clear = |line: &String| {
             line.starts_with("WARN")
-                && line.contains("every user may subscribe")
+                && line.contains("every user whom no guard refuses may subscribe")
                 && line.contains("note:///{name}")
         };
         assert!(lines.iter().all(is_clear), "{lines:#?}");

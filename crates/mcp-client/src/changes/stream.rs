@@ -19,7 +19,7 @@ use super::wanted::{
     ListenError, RequestedChanges, ResourceState, WantedChanges, WantedResource, missing,
 };
 
-const NOT_SENT: &str = "the server does not send notifications for this resource";
+const NOT_SENT: &str = "the resource does not exist, this client may not read it, or the server does not send notifications for it";
 
 /// The changes that the client wants to be notified of on one stream.
 pub(crate) struct ChangeStream {

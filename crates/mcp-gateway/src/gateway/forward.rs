@@ -283,10 +283,7 @@ impl State {
         let mount = self.mount_of_uri(uri).ok_or_else(missing)?;
         let item = mount.item(ItemKind::Resource, uri);
         let decision = self.decide(&mount, &item);
-        if !decision.is_shown() {
-            return Err(missing());
-        }
-        self.check_scope(&item, &decision, context)?;
+        self.check_allowed(&item, &decision, context, missing)?;
         Ok(mount)
     }
 

@@ -71,7 +71,7 @@ impl FoundResource {
         entry.missing_check_warning.call_once(|| {
             tracing::warn!(
                 template = entry.definition.uri_template,
-                "every user may subscribe to the resources of this template, because it has no Resource::readable_if; if this is \
+                "every user whom no guard refuses may subscribe to the resources of this template, because it has no Resource::readable_if; if this is \
                  intended, set a check that returns true"
             );
         });
@@ -168,7 +168,7 @@ impl Core {
         self.check_read(uri, context)?;
         let found = self.find_resource(uri, context)?;
         let Some(access) = found.access() else {
-            if context.principal().is_some() && !self.settings.is_guarded() {
+            if context.principal().is_some() {
                 found.warn_of_missing_check();
             }
             return Ok(Reply::ok(Payload::Empty));

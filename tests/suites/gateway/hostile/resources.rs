@@ -1,6 +1,7 @@
 //! Subscriptions and completions that evade rules, or take much time.
 
 use super::*;
+use crate::traced::Traced;
 
 /// Serves the lists of resources of a gateway: one template.
 async fn with_template(servers: &mut Scripted, template: &str) -> PipeEnd {
@@ -380,6 +381,31 @@ async fn receives_no_update(peer: &mut Peer, server: &mut PipeEnd) {
         if message["result"]["contents"].is_array() {
             return;
         }
+    }
+}
+
+/// The client learns only that the resource is left out, so the operator needs the log.
+#[tokio::test]
+async fn a_denied_resource_of_a_subscription_is_logged() {
+    let (traced, _guard) = Traced::start();
+    let (settings, mut servers) = Scripted::upstream();
+    let policy = AccessPolicy::new().rule(AccessRule::deny("notes://pub/hidden"));
+    let gateway = Gateway::builder().mount("notes", settings).access(policy);
+    let building = tokio::spawn(gateway.build());
+    let _server = with_template(&mut servers, "notes://{+path}").await;
+    let mut peer = Peer::new(building.await.unwrap().unwrap());
+    let listen = json!({ "notifications": { "resourceSubscriptions": ["notes://pub/hidden"] } });
+    peer.request("subscriptions/listen", listen).await;
+    peer.wire
+        .expect("notifications/subscriptions/acknowledged")
+        .await;
+    let line = traced.line("a request was denied").unwrap();
+    for part in [
+        "kind=\"resource\"",
+        "notes://pub/hidden",
+        "a rule denies it",
+    ] {
+        assert!(line.contains(part), "{part}: {line}");
     }
 }
 
