@@ -24,6 +24,10 @@ fn add(
 
 #[tokio::main]
 async fn main() -> Result<(), mcp_sdk::Error> {
+    // Without a subscriber, nothing is logged.
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .init();
     let address = std::env::args().nth(1);
     let listener = TcpListener::bind(address.as_deref().unwrap_or("127.0.0.1:8000")).await?;
     eprintln!("serving http://{}/mcp", listener.local_addr()?);

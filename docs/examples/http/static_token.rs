@@ -28,6 +28,10 @@ fn publish(auth: Auth) -> String {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    // Without a subscriber, nothing is logged.
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .init();
     let address = std::env::args().nth(1);
     let listener = TcpListener::bind(address.as_deref().unwrap_or("127.0.0.1:8000")).await?;
     let url = format!("http://{}/mcp", listener.local_addr()?);

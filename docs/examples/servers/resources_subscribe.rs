@@ -84,6 +84,10 @@ async fn write_note(
 
 #[tokio::main]
 async fn main() -> Result<(), mcp_sdk::Error> {
+    // Without a subscriber, nothing is logged.
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .init();
     let notes = Notes::default();
     notes
         .rows()
