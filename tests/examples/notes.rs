@@ -11,12 +11,10 @@ use axum::Router;
 use mcp_auth::server::{Auth, Identity, require_bearer, static_tokens};
 use mcp_server::types::Resource as Listed;
 use mcp_server::{
-    Args, Change, CompletionRequest, Ctx, HandlerError, ResourcePage, Server, ServerBuilder, State,
+    Change, CompletionRequest, Ctx, HandlerError, ResourcePage, Server, ServerBuilder, State,
     resource, tool,
 };
 use mcp_transport_http::{Endpoint, shutdown_signal};
-use schemars::JsonSchema;
-use serde::Deserialize;
 
 /// The database: the texts of the notes by user and name.
 #[derive(Clone, Default)]
@@ -91,21 +89,6 @@ async fn note(
     Ok(notes.read(user(&auth)?, name).await)
 }
 
-/// The variables of `note:///{name}`.
-#[derive(Deserialize, JsonSchema)]
-struct NoteUri {
-    name: String,
-}
-
-/// Returns whether the user has the note. Called for reads and for subscriptions.
-async fn has_note(
-    Args(note): Args<NoteUri>,
-    auth: Auth,
-    State(notes): State<Notes>,
-) -> Result<bool, HandlerError> {
-    Ok(notes.read(user(&auth)?, note.name).await.is_some())
-}
-
 /// Lists the notes of the user.
 async fn list(auth: Auth, State(notes): State<Notes>) -> Result<ResourcePage, HandlerError> {
     let names = notes.names(&user(&auth)?).await;
@@ -129,11 +112,7 @@ pub(crate) fn server(notes: Notes) -> ServerBuilder<Notes> {
     Server::builder("notes", "1.0.0")
         .state(notes)
         .tool(write_note::tool())
-        .resource(
-            note::resource()
-                .readable_if(has_note)
-                .complete("name", complete),
-        )
+        .resource(note::resource().complete("name", complete))
         .list_resources(list)
 }
 

@@ -2,12 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use std::collections::HashSet;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Waker};
 
 use mcp_server::testing::{TestClient, block_on};
 use mcp_server::{
-    Args, Change, Ctx, ErrorObject, HandlerError, Principal, Resource, Revision, Server,
-    ServerBuilder, State,
+    Args, Change, Ctx, ErrorObject, HandlerError, LoggingLevel, Principal, Resource, Revision,
+    Server, ServerBuilder, State,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -37,7 +41,11 @@ fn homes() -> ServerBuilder<String> {
         .resource(Resource::text("home:///all", "all", "all").with_state(()))
 }
 
-fn client(revision: Revision, server: &Server<String>, user: &str) -> TestClient {
+fn client<S: Clone + Send + Sync + 'static>(
+    revision: Revision,
+    server: &Server<S>,
+    user: &str,
+) -> TestClient {
     TestClient::at(revision, server.clone()).on_behalf(Principal::new(user))
 }
 
@@ -154,6 +162,115 @@ fn a_resource_that_is_not_readable_does_not_exist_for_any_method() {
             );
         }
     }
+}
+
+#[test]
+fn without_an_access_check_a_subscription_needs_a_successful_read() {
+    for revision in Revision::ALL {
+        let reads = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&reads);
+        let owner = move |Args(home): Args<Home>, cx: Ctx| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            let user = cx.principal().map(|principal| principal.user().to_owned());
+            async move { (user == Some(home.user)).then_some("home") }
+        };
+        let mine = |cx: Ctx| cx.principal().map(|_| "mine");
+        let broken = || Err::<String, _>(HandlerError::new("the database is down"));
+        let server = Server::builder("homes", "1")
+            .resource(Resource::new("home:///{user}", "home", owner))
+            .resource(Resource::new("home:///", "mine", mine))
+            .resource(Resource::new("home:///broken", "broken", broken))
+            .resource(Resource::new("home:///open", "open", || "open"))
+            .build()
+            .unwrap();
+        let uris = [
+            "home:///alice",
+            "home:///bob",
+            "home:///",
+            "home:///broken",
+            "home:///open",
+        ];
+        let alice = client(revision, &server, "alice");
+        let (_listening, accepted) = subscribe(&alice, &uris);
+        let expected = HashSet::from(["home:///alice", "home:///", "home:///open"]);
+        assert_eq!(
+            accepted.iter().map(|it| &**it).collect::<HashSet<_>>(),
+            expected,
+            "{revision}"
+        );
+        assert_eq!(reads.load(Ordering::Relaxed), 2, "{revision}");
+        let unknown = TestClient::at(revision, server);
+        let (_listening, accepted) = subscribe(&unknown, &uris);
+        assert_eq!(accepted, ["home:///open"], "{revision}");
+    }
+}
+
+#[test]
+fn messages_of_a_handler_that_checks_a_subscription_are_not_sent() {
+    async fn read(cx: Ctx) -> Result<&'static str, HandlerError> {
+        cx.log(LoggingLevel::Error, "reading");
+        Ok("text")
+    }
+    async fn ask(cx: Ctx) -> Result<String, HandlerError> {
+        let roots = cx.roots().await?;
+        Ok(roots.len().to_string())
+    }
+    for revision in Revision::ALL {
+        let server = Server::builder("s", "1")
+            .resource(Resource::new("x:///read", "read", read))
+            .resource(
+                Resource::new("x:///checked", "checked", || "text")
+                    .readable_if(async |cx: Ctx| read(cx).await.is_ok()),
+            )
+            .resource(Resource::new("x:///ask", "ask", ask))
+            .build()
+            .unwrap();
+        let client = client(revision, &server, "alice");
+        let client = client.answer(json!({ "roots": {} }), |_, _| Ok(json!({ "roots": [] })));
+        let (_listening, mut accepted) =
+            subscribe(&client, &["x:///read", "x:///checked", "x:///ask"]);
+        accepted.sort_unstable();
+        assert_eq!(accepted, ["x:///checked", "x:///read"], "{revision}");
+        let sent = client.notifications();
+        assert!(
+            sent.iter().all(|(method, _)| method == ACKNOWLEDGED),
+            "{revision}: {sent:?}"
+        );
+    }
+}
+
+#[test]
+fn a_subscription_reads_each_resource_once_and_lets_other_tasks_run_in_between() {
+    let reads = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&reads);
+    let item = move |Args(home): Args<Home>| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        home.user
+    };
+    let server = Server::builder("s", "1").resource(Resource::new("x:///{user}", "item", item));
+    let client = TestClient::new(server);
+    let uris: Vec<_> = (0..200).map(|n| format!("x:///{}", n % 100)).collect();
+    let params = json!({ "notifications": { "resourceSubscriptions": uris } });
+    let mut listening = pin!(client.request("subscriptions/listen", params));
+    let mut before = 0;
+    while client.notifications().is_empty() {
+        let polled = listening
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()));
+        assert!(polled.is_pending(), "{polled:?}");
+        let after = reads.load(Ordering::Relaxed);
+        assert!(after - before <= 16, "{before} {after}");
+        before = after;
+    }
+    assert_eq!(before, 100);
+    let (method, params) = &client.notifications()[0];
+    assert_eq!(method, ACKNOWLEDGED);
+    assert_eq!(
+        params["notifications"]["resourceSubscriptions"]
+            .as_array()
+            .map(Vec::len),
+        Some(100)
+    );
 }
 
 #[test]

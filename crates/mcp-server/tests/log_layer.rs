@@ -7,7 +7,7 @@ use std::fmt::{self, Write as _};
 use std::sync::{Arc, Mutex};
 
 use mcp_server::testing::{TestClient, block_on};
-use mcp_server::{HandlerError, LogLayer, Principal, Prompt, Resource, Revision, Server, Tool};
+use mcp_server::{HandlerError, LogLayer, Principal, Prompt, Revision, Server, Tool};
 use serde_json::{Value, json};
 use tracing::Instrument as _;
 use tracing::field::{Field, Visit};
@@ -171,46 +171,4 @@ fn the_error_of_a_handler_is_logged_with_its_sources_and_never_sent_with_them() 
         "{ask}"
     );
     assert!(messages(&client).is_empty());
-}
-
-#[test]
-fn a_subscription_to_a_template_without_an_access_check_logs_one_warning() {
-    for (has_check, has_guard, user, warnings) in [
-        (false, false, Some("ada"), 1),
-        (false, false, None, 0),
-        (true, false, Some("ada"), 0),
-        (false, true, Some("ada"), 1),
-    ] {
-        let note = Resource::new("note:///{name}", "note", || "text");
-        let note = match has_check {
-            true => note.readable_if(|| true),
-            false => note,
-        };
-        let mut server = Server::builder("s", "1").resource(note);
-        if has_guard {
-            server = server.guard(|_| Ok(()));
-        }
-        let client = TestClient::at(Revision::LATEST_WITH_SESSIONS, server);
-        let client = match user {
-            Some(user) => client.on_behalf(Principal::new(user)),
-            None => client,
-        };
-        let recorder = Recorder::default();
-        with_default(
-            tracing_subscriber::registry().with(recorder.clone()),
-            || {
-                for uri in ["note:///a", "note:///b"] {
-                    block_on(client.request("resources/subscribe", json!({ "uri": uri }))).unwrap();
-                }
-            },
-        );
-        let lines = recorder.0.lock().unwrap().clone();
-        assert_eq!(lines.len(), warnings, "{lines:#?}");
-        let is_clear = |line: &String| {
-            line.starts_with("WARN")
-                && line.contains("every user whom no guard refuses may subscribe")
-                && line.contains("note:///{name}")
-        };
-        assert!(lines.iter().all(is_clear), "{lines:#?}");
-    }
 }

@@ -4,7 +4,7 @@ use super::{Peer, named, text};
 use crate::peer::{Gone, counting_roots};
 use crate::prelude::*;
 use crate::traced::Traced;
-use mcp_server::ServerBuilder;
+use mcp_server::{Change, ServerBuilder};
 
 /// Creates a server whose tool `wait` never ends, and a notification of the end of its handler.
 pub(crate) fn waiting() -> (ServerBuilder, Arc<Notify>) {
@@ -97,6 +97,40 @@ async fn a_server_request_fails_at_once_when_the_client_is_gone() {
     assert_eq!(answer["id"], id);
     assert_eq!(answer["result"]["isError"], true);
     assert!(start.elapsed() < Duration::from_millis(100));
+}
+
+/// The right to subscribe is checked within the deadline; the subscription itself has none.
+#[tokio::test(start_paused = true)]
+async fn a_subscription_whose_check_waited_outlives_the_deadline() {
+    let (may_read, hears) = (
+        Arc::new(Notify::new()),
+        json!({ "resourceSubscriptions": ["x:///a"] }),
+    );
+    let checked = Arc::clone(&may_read);
+    let resource = Resource::new("x:///a", "a", move || {
+        let checked = Arc::clone(&checked);
+        async move {
+            checked.notified().await;
+            "text"
+        }
+    });
+    let server = Server::builder("s", "1").resource(resource);
+    let server = server.deadline(Duration::from_secs(10)).build().unwrap();
+    let mut peer = Peer::new(server.clone());
+    peer.request("subscriptions/listen", json!({ "notifications": hears }))
+        .await;
+    peer.silent().await;
+    may_read.notify_one();
+    let acknowledged = "notifications/subscriptions/acknowledged";
+    peer.wire.expect(acknowledged).await;
+    tokio::time::advance(Duration::from_secs(100)).await;
+    peer.silent().await;
+    server.changed(Change::Resource("x:///a".to_owned()));
+    peer.wire.expect("notifications/resources/updated").await;
+    peer.request("subscriptions/listen", json!({ "notifications": hears }))
+        .await;
+    says(&peer.wire.recv().await, "10 s");
+    peer.silent().await;
 }
 
 #[tokio::test(start_paused = true)]

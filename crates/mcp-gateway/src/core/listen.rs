@@ -95,7 +95,16 @@ impl ChangeSource for Arc<Core> {
 }
 
 /// Serves `subscriptions/listen`: accepts the subscriptions that the source supports, and completes when the gateway closes.
-pub(crate) async fn listen(
+pub(crate) fn listen(
+    source: impl ChangeSource,
+    requested: SubscriptionFilter,
+    context: RequestContext,
+) -> impl Future<Output = Outcome> + Send {
+    context.exchange().set_subscribing();
+    open(source, requested, context)
+}
+
+async fn open(
     source: impl ChangeSource,
     requested: SubscriptionFilter,
     context: RequestContext,

@@ -92,14 +92,20 @@ impl Exchange {
         self.0.is_unlimited.load(Ordering::Acquire)
     }
 
-    /// Marks the exchange as a subscription. A subscription has no deadline, and it ends when the input of its connection ends.
-    /// The peer is notified of the end of a subscription.
-    pub fn set_endless(&self) {
-        self.set_unlimited();
+    /// Marks the exchange as a subscription that is not open yet, for example while the right to subscribe is checked. It counts
+    /// as a subscription, but has a deadline. Call this method before the handler returns its reply.
+    pub fn set_subscribing(&self) {
         self.0.endless.store(true, Ordering::Release);
     }
 
-    /// Returns whether the exchange is a subscription.
+    /// Marks the exchange as an open subscription. A subscription has no deadline, and it ends when the input of its connection
+    /// ends. The peer is notified of the end of a subscription.
+    pub fn set_endless(&self) {
+        self.set_unlimited();
+        self.set_subscribing();
+    }
+
+    /// Returns whether the exchange is a subscription, open or not.
     pub fn is_endless(&self) -> bool {
         self.0.endless.load(Ordering::Acquire)
     }

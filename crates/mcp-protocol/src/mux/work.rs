@@ -55,7 +55,7 @@ impl ResponseGuard {
             }
             None => self.mux.outbox.push(write),
         }
-        if self.exchange.is_endless() {
+        if self.exchange.is_endless() && outcome.is_ok() {
             self.announce_end();
         }
         // Last: when the table is empty, all responses must be queued.

@@ -52,6 +52,15 @@ impl RequestContext {
         }
     }
 
+    /// Returns a copy of this context with another exchange. Messages of the copy are sent on the link of `exchange`.
+    #[must_use]
+    pub fn with_exchange(&self, exchange: Exchange) -> Self {
+        Self {
+            exchange,
+            ..self.clone()
+        }
+    }
+
     /// Adds middleware for the messages that are sent with this context. The new middleware is inside the middleware that the
     /// context already has.
     pub fn add_layers(&mut self, layers: &Layers) {

@@ -52,11 +52,6 @@ impl IntoOutput<ForAccess, Plain> for bool {
 /// The access check of a registered resource.
 pub(crate) type AccessCheck = Erased<ForAccess>;
 
-/// Returns the check that accepts every client.
-pub(crate) fn accept_all() -> AccessCheck {
-    Arc::new(|_, finish| Reply::Ready(finish.finish(Ok(true))))
-}
-
 /// Returns a handler that runs `check` first, and `run` only if the check accepts the client.
 pub(crate) fn checked<K: Kind>(
     check: AccessCheck,

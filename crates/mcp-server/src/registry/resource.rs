@@ -1,7 +1,7 @@
 //! Resources, and resource templates for families of resources.
 
 use std::fmt;
-use std::sync::{Arc, Once};
+use std::sync::Arc;
 
 use mcp_protocol::form;
 use mcp_protocol::middleware::SharedMiddleware;
@@ -77,10 +77,14 @@ impl<S: Clone + Send + Sync + 'static> Resource<S> {
     /// subscription, before the handler and its middleware. For other clients, the resource does not exist. If the check returns
     /// an error, the request fails with this error.
     ///
+    /// Without a check, a subscription runs the handler of the read and its middleware, drops the result, and is refused if the
+    /// handler fails. Set a check if a read is expensive or sends requests to the client, or if a client may subscribe to a
+    /// resource that does not exist yet.
+    ///
     /// The check is a sync or async function whose parameters are extractors: `Args` with the template's
-    /// variables, the [`State`](crate::State), or the caller. The check cannot send requests to the
-    /// client. If several checks are set, all of them must return `true`. Lists do not run the check: a
-    /// resource without variables is listed for every client unless
+    /// variables, the [`State`](crate::State), or the caller. If several checks are set, all of them must return `true`. During a
+    /// subscription, neither the check nor the handler can send messages to the client: notifications are dropped, and requests
+    /// fail. Lists do not run the check: a resource without variables is listed for every client unless
     /// [`visible_if`](Self::visible_if) hides it.
     ///
     /// ```
@@ -192,7 +196,6 @@ impl<S: Clone + Send + Sync + 'static> Resource<S> {
             completers: self.completers.bind(&state),
             run: with_layers(self.layers, (self.bind)(state), access.as_ref()),
             access,
-            missing_check_warning: Once::new(),
             visible: self.visible,
         }))
     }
@@ -257,8 +260,8 @@ pub(crate) struct ResourceEntry {
     pub(crate) normal: Option<String>,
     /// The handler, which runs after the access check.
     pub(crate) run: Erased<ForResource>,
-    /// The access check, which `run` also contains. For a subscription, the server runs this check without the handler.
-    /// `None` if there is no check.
+    /// The access check, which `run` also contains. For a subscription, the server runs only this check.
+    /// `None` if there is no check; then the server runs `run` for a subscription.
     pub(crate) access: Option<AccessCheck>,
     pub(crate) visible: Option<Visible>,
 }
@@ -269,11 +272,9 @@ pub(crate) struct TemplateEntry {
     pub(crate) template: UriTemplate,
     /// The handler, which runs after the access check.
     pub(crate) run: Erased<ForResource>,
-    /// The access check, which `run` also contains. For a subscription, the server runs this check without the handler.
-    /// `None` if there is no check.
+    /// The access check, which `run` also contains. For a subscription, the server runs only this check.
+    /// `None` if there is no check; then the server runs `run` for a subscription.
     pub(crate) access: Option<AccessCheck>,
-    /// Makes the server warn only once if the template has no access check.
-    pub(crate) missing_check_warning: Once,
     pub(crate) completers: BoundCompleters,
     pub(crate) visible: Option<Visible>,
 }

@@ -9,7 +9,7 @@ use mcp_types::method;
 
 use super::unknown_prompt;
 use crate::Call;
-use crate::handler::output::{FinishPrompt, FinishResource, FinishTool};
+use crate::handler::output::{FinishPrompt, FinishTool};
 use crate::round_trip::{CallBinding, MultiRoundTrip, RoundTrip};
 use crate::server::core::Core;
 use crate::server::settings::GuardedRequest;
@@ -167,11 +167,7 @@ impl Core {
             binding,
         )?;
         let found = self.find_resource(uri, &context)?;
-        let finish = FinishResource {
-            uri: found.uri().to_owned(),
-            mime: found.mime().cloned(),
-            rules: context.rules(),
-        };
+        let finish = found.finish(&context);
         let mut reply = Call::new(found.arguments(), context, self).run(
             found.run(),
             binding.method,

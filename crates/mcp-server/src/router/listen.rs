@@ -30,7 +30,8 @@ impl Core {
         let requested = params.notifications;
         #[cfg(feature = "tasks")]
         let tasks = self.subscribed_tasks(&requested, context)?;
-        let uris = requested.resource_subscriptions.unwrap_or_default();
+        let uris = requested.resource_subscriptions;
+        let uris = uris.filter(|_| self.settings.subscribe).unwrap_or_default();
         if uris.len() > MAX_SUBSCRIBED {
             return Err(ErrorObject::invalid_params(format!(
                 "a subscription may name at most {MAX_SUBSCRIBED} resources, not {}",
@@ -52,14 +53,14 @@ impl Core {
         let announced = |requested: Option<bool>, change: &Change| {
             requested == Some(true) && session.announces(change.method())
         };
-        let (uris, unchecked) = self.readable(uris, context);
-        let mut filter = Filter {
+        let filter = Filter {
             tools: announced(requested.tools_list_changed, &Change::Tools),
             prompts: announced(requested.prompts_list_changed, &Change::Prompts),
             resources: announced(requested.resources_list_changed, &Change::Resources),
-            uris,
+            uris: HashSet::new(),
             tasks: HashSet::new(),
         };
+        let (checking, of_checks) = (Arc::clone(self), context.clone());
         let (core, context) = (Arc::clone(self), context.clone());
         let open = move |filter| {
             #[cfg(feature = "tasks")]
@@ -69,35 +70,16 @@ impl Core {
             let subscription = core.subscriptions.open(&context, filter)?;
             Ok(Reply::Pending(Box::pin(subscription)))
         };
-        if unchecked.is_empty() {
+        if uris.is_empty() {
             return open(filter);
         }
+        of_checks.exchange().set_subscribing();
+        // In a box, so that the memory is freed after the checks.
+        let subscribable = Box::pin(checking.subscribable(uris.into_iter().collect(), of_checks));
         Ok(Reply::Pending(Box::pin(async move {
-            for (uri, check) in unchecked {
-                if outcome(check).await.is_ok() {
-                    filter.uris.insert(uri);
-                }
-            }
-            outcome(open(filter)?).await
+            let uris = subscribable.await;
+            outcome(open(Filter { uris, ..filter })?).await
         })))
-    }
-
-    /// Returns the URIs to which the client may subscribe. The second value has the URIs whose access check has not finished,
-    /// each with its check.
-    fn readable(
-        self: &Arc<Self>,
-        uris: Vec<String>,
-        context: &RequestContext,
-    ) -> (HashSet<String>, Vec<(String, Reply)>) {
-        let (mut readable, mut unchecked) = (HashSet::new(), Vec::new());
-        for uri in uris.into_iter().filter(|_| self.settings.subscribe) {
-            match self.check_subscription(method::SUBSCRIPTIONS_LISTEN, &uri, context) {
-                Ok(Reply::Ready(Ok(_))) => drop(readable.insert(uri)),
-                Ok(Reply::Ready(Err(_))) | Err(_) => {}
-                Ok(check) => unchecked.push((uri, check)),
-            }
-        }
-        (readable, unchecked)
     }
 }
 

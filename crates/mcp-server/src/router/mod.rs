@@ -4,6 +4,7 @@ mod calls;
 mod complete;
 mod listen;
 mod resources;
+mod subscribe;
 
 use std::sync::Arc;
 

@@ -1,16 +1,15 @@
-//! Finds registered resources by URI, and checks the right to read them.
+//! Finds registered resources by URI, and runs the guards of a read.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use mcp_jsonrpc::{ErrorObject, decode_params};
-use mcp_protocol::{Payload, Reply, RequestContext, Session};
-use mcp_types::{SubscribeRequestParams, method};
+use mcp_jsonrpc::ErrorObject;
+use mcp_protocol::{RequestContext, Session};
+use mcp_types::method;
 
-use crate::Call;
 use crate::handler::Erased;
-use crate::handler::output::{ForResource, not_found};
-use crate::registry::access::{AccessCheck, FinishAccess, and_then};
+use crate::handler::output::{FinishResource, ForResource, not_found};
+use crate::registry::access::AccessCheck;
 use crate::registry::resource::{ResourceEntry, TemplateEntry};
 use crate::server::core::Core;
 use crate::server::settings::GuardedRequest;
@@ -42,10 +41,19 @@ impl FoundResource {
         }
     }
 
-    pub(super) fn mime(&self) -> Option<&String> {
+    fn mime(&self) -> Option<&String> {
         match self {
             Self::Fixed(entry) => entry.definition.mime_type.as_ref(),
             Self::Template(entry, ..) => entry.definition.mime_type.as_ref(),
+        }
+    }
+
+    /// Returns the last step of a read.
+    pub(super) fn finish(&self, context: &RequestContext) -> FinishResource {
+        FinishResource {
+            uri: self.uri().to_owned(),
+            mime: self.mime().cloned(),
+            rules: context.rules(),
         }
     }
 
@@ -56,25 +64,11 @@ impl FoundResource {
         }
     }
 
-    fn access(&self) -> Option<&AccessCheck> {
+    pub(super) fn access(&self) -> Option<&AccessCheck> {
         match self {
             Self::Fixed(entry) => entry.access.as_ref(),
             Self::Template(entry, ..) => entry.access.as_ref(),
         }
-    }
-
-    /// Warns that every user may subscribe to the resources of this template. Does so only once for each template.
-    fn warn_of_missing_check(&self) {
-        let Self::Template(entry, ..) = self else {
-            return;
-        };
-        entry.missing_check_warning.call_once(|| {
-            tracing::warn!(
-                template = entry.definition.uri_template,
-                "every user whom no guard refuses may subscribe to the resources of this template, because it has no Resource::readable_if; if this is \
-                 intended, set a check that returns true"
-            );
-        });
     }
 }
 
@@ -150,50 +144,5 @@ impl Core {
         let normal = entry.template.normal(uri);
         let normal = normal.unwrap_or_else(|| uri.to_owned());
         Ok(FoundResource::Template(entry, variables, normal))
-    }
-
-    /// Checks a subscription to this URI. The guards run twice: first for `method`, then for a read. Afterwards the access check
-    /// of the resource runs. If the client may not subscribe, the result or the reply is an error.
-    pub(super) fn check_subscription(
-        self: &Arc<Self>,
-        method: &str,
-        uri: &str,
-        context: &RequestContext,
-    ) -> Result<Reply, ErrorObject> {
-        self.settings.check(&GuardedRequest {
-            method,
-            target: Some(&self.normal_uri(uri, context)),
-            context,
-        })?;
-        self.check_read(uri, context)?;
-        let found = self.find_resource(uri, context)?;
-        let Some(access) = found.access() else {
-            if context.principal().is_some() {
-                found.warn_of_missing_check();
-            }
-            return Ok(Reply::ok(Payload::Empty));
-        };
-        let finish = FinishAccess {
-            uri: found.uri().to_owned(),
-            rules: context.rules(),
-        };
-        let call = Call::new(found.arguments(), context.clone(), self);
-        Ok(call.run(&**access, method, uri, finish))
-    }
-
-    /// Handles `resources/subscribe`.
-    pub(super) fn subscribe(
-        self: &Arc<Self>,
-        params: Option<&str>,
-        context: &RequestContext,
-    ) -> Result<Reply, ErrorObject> {
-        let SubscribeRequestParams { uri, .. } = decode_params(params)?;
-        let checked = self.check_subscription(method::RESOURCES_SUBSCRIBE, &uri, context)?;
-        let session = Arc::clone(context.session());
-        let owner = context.owner();
-        Ok(and_then(checked, move || {
-            let subscribed = session.subscribe(&uri, &owner);
-            Reply::Ready(subscribed.map(|()| Payload::Empty))
-        }))
     }
 }

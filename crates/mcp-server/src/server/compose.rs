@@ -11,7 +11,7 @@ use super::settings::{GuardedRequest, RequestCheck};
 use crate::handler::layered::layered;
 use crate::handler::output::{Finish as _, FinishResource, ForPrompt, ForResource, ForTool, Kind};
 use crate::handler::{Call, Erased};
-use crate::registry::access::{AccessCheck, ForAccess, accept_all};
+use crate::registry::access::{AccessCheck, ForAccess};
 use crate::registry::completion::{BoundCompleters, ForCompletion};
 use crate::registry::lister::{self, FinishResourceList};
 use crate::registry::tool::check_name;
@@ -238,8 +238,8 @@ fn keep_guards(parts: &mut Parts, prefix: Option<&str>) {
     }
 }
 
-/// Makes the guards run before each read of a resource. For a subscription to the resource, the guards also run, and they receive
-/// the method `resources/read`.
+/// Makes the guards run before each read of a resource and before its access check, which runs alone for a subscription. The guards
+/// receive the method `resources/read`.
 fn guard_reads(
     guards: &Arc<[RequestCheck]>,
     run: &mut Erased<ForResource>,
@@ -249,8 +249,9 @@ fn guard_reads(
     let (uri, of_access) = (own_uri(prefix), own_uri(prefix));
     let read = method::RESOURCES_READ;
     guard::<ForResource>(guards, run, read, move |finish| uri(&finish.uri));
-    let access = access.get_or_insert_with(accept_all);
-    guard::<ForAccess>(guards, access, read, move |finish| of_access(&finish.uri));
+    if let Some(access) = access {
+        guard::<ForAccess>(guards, access, read, move |finish| of_access(&finish.uri));
+    }
 }
 
 fn guard_completers(guards: &Arc<[RequestCheck]>, completers: &mut BoundCompleters, target: &str) {

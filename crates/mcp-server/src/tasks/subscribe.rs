@@ -45,7 +45,7 @@ impl Core {
         ids: Vec<String>,
         context: &RequestContext,
     ) -> Reply {
-        context.exchange().set_endless();
+        context.exchange().set_subscribing();
         let task_request = self.task_request(context.clone());
         Reply::Pending(Box::pin(listen(
             task_request,

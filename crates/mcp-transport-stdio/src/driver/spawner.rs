@@ -81,13 +81,14 @@ impl Spawner {
     fn spawn_async(&self, mut run: Run) {
         let running = self.running.subscribe();
         tokio::spawn(async move {
-            match run.deadline() {
-                None => run.await,
-                Some(deadline) => {
-                    if timeout(deadline, &mut run).await.is_err() {
-                        run.expire();
-                    }
-                }
+            // A subscription that was opened in the meantime has no deadline any more.
+            if let Some(deadline) = run.deadline()
+                && timeout(deadline, &mut run).await.is_err()
+                && run.deadline().is_some()
+            {
+                run.expire();
+            } else {
+                run.await;
             }
             drop(running);
         });

@@ -173,6 +173,7 @@ async fn one_client_cannot_use_all_subscriptions() {
         let reply = first.call(id, "subscriptions/listen", listen.clone()).await;
         open.push(reply);
     }
+    assert_eq!((endpoint.in_flight(), endpoint.subscriptions()), (0, 128));
     let refused = first
         .call(128, "subscriptions/listen", listen.clone())
         .await;

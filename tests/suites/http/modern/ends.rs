@@ -201,6 +201,49 @@ async fn a_closing_endpoint_ends_subscriptions_gracefully() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_subscription_counts_as_a_subscription_while_it_is_checked_and_has_a_deadline_until_it_is_open()
+ {
+    for admits in [true, false] {
+        let admitted = Arc::new(Notify::new());
+        let checked = Arc::clone(&admitted);
+        let read = move || {
+            let checked = Arc::clone(&checked);
+            async move {
+                checked.notified().await;
+                "text"
+            }
+        };
+        let server = Server::builder("s", "1")
+            .resource(Resource::new("x:///a", "a", read))
+            .deadline(Duration::from_secs(10));
+        let endpoint = Endpoint::new(server.build().unwrap()).unwrap();
+        let client = StatelessPeer::new(&endpoint);
+        let filter = json!({"notifications": {"resourceSubscriptions": ["x:///a"]}});
+        let mut listen = Box::pin(client.call("l", "subscriptions/listen", filter));
+        poll_fn(|cx| Poll::Ready(assert!(listen.as_mut().poll(cx).is_pending()))).await;
+        assert_eq!((endpoint.in_flight(), endpoint.subscriptions()), (0, 1));
+        if admits {
+            admitted.notify_one();
+            let mut listen = listen.await;
+            let acknowledged = listen.message().await.unwrap();
+            assert_eq!(
+                acknowledged["params"]["notifications"]["resourceSubscriptions"][0],
+                "x:///a"
+            );
+            advance(Duration::from_secs(100)).await;
+            assert_eq!((endpoint.in_flight(), endpoint.subscriptions()), (0, 1));
+            drop(listen);
+        } else {
+            let began = Instant::now();
+            let answer = listen.await.answer().await;
+            assert_eq!(answer["error"]["code"], -32603, "{answer}");
+            assert_eq!(began.elapsed(), Duration::from_secs(10));
+        }
+        assert_eq!((endpoint.in_flight(), endpoint.subscriptions()), (0, 0));
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_closing_endpoint_waits_up_to_the_shutdown_timeout() {
     for (speaks, endless) in [(false, false), (true, false), (true, true)] {
         let (mut probe, dropped) = stuck(speaks, endless);

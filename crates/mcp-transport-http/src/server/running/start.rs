@@ -130,7 +130,7 @@ pub(crate) fn start_stateless(
             Ok(Progress::Done(outcome))
         }
         Progress::Running(future) => {
-            let (permit, memory) = if exchange.is_unlimited() {
+            let (permit, memory) = if exchange.is_endless() || exchange.is_unlimited() {
                 let permit = state.subscription_permit(stream.owner()).map_err(busy)?;
                 let bytes = SUBSCRIPTION + client.memory();
                 let memory = stream.head().map(|head| state.stream_permit(head, bytes));
