@@ -4,14 +4,14 @@
 
 use std::collections::HashSet;
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Waker};
 
 use mcp_server::testing::{TestClient, block_on};
 use mcp_server::{
-    Args, Change, Ctx, ErrorObject, HandlerError, LoggingLevel, Principal, Resource, Revision,
-    Server, ServerBuilder, State,
+    Args, Cancelled, Change, Ctx, ErrorObject, HandlerError, LoggingLevel, Principal, Resource,
+    Revision, Server, ServerBuilder, State,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -236,6 +236,31 @@ fn messages_of_a_handler_that_checks_a_subscription_are_not_sent() {
             sent.iter().all(|(method, _)| method == ACKNOWLEDGED),
             "{revision}: {sent:?}"
         );
+    }
+}
+
+#[test]
+fn the_request_of_a_check_ends_with_the_check() {
+    for revision in Revision::ALL {
+        let ends: Arc<Mutex<Vec<Cancelled>>> = Arc::default();
+        let (read, checked) = (Arc::clone(&ends), Arc::clone(&ends));
+        let read = Resource::new("x:///read", "read", move |cx: Ctx| {
+            read.lock().unwrap().push(cx.cancelled());
+            "text"
+        });
+        let checked =
+            Resource::text("x:///checked", "checked", "text").readable_if(move |cx: Ctx| {
+                checked.lock().unwrap().push(cx.cancelled());
+                async { true }
+            });
+        let server = Server::builder("s", "1").resource(read).resource(checked);
+        let client = client(revision, &server.build().unwrap(), "alice");
+        let (_listening, accepted) = subscribe(&client, &["x:///read", "x:///checked"]);
+        assert_eq!((accepted.len(), ends.lock().unwrap().len()), (2, 2));
+        for end in ends.lock().unwrap().drain(..) {
+            let polled = pin!(end).poll(&mut Context::from_waker(Waker::noop()));
+            assert!(polled.is_ready(), "{revision}");
+        }
     }
 }
 
