@@ -240,10 +240,10 @@ fn messages_of_a_handler_that_checks_a_subscription_are_not_sent() {
 }
 
 #[test]
-fn the_request_of_a_check_ends_with_the_check() {
+fn the_exchange_of_a_handler_without_a_response_ends_with_the_handler() {
     for revision in Revision::ALL {
         let ends: Arc<Mutex<Vec<Cancelled>>> = Arc::default();
-        let (read, checked) = (Arc::clone(&ends), Arc::clone(&ends));
+        let [read, checked, told] = [(); 3].map(|()| Arc::clone(&ends));
         let read = Resource::new("x:///read", "read", move |cx: Ctx| {
             read.lock().unwrap().push(cx.cancelled());
             "text"
@@ -254,9 +254,13 @@ fn the_request_of_a_check_ends_with_the_check() {
                 async { true }
             });
         let server = Server::builder("s", "1").resource(read).resource(checked);
+        let server = server.on_notification("com.example/told", move |cx: Ctx| {
+            told.lock().unwrap().push(cx.cancelled());
+        });
         let client = client(revision, &server.build().unwrap(), "alice");
+        block_on(client.notify("com.example/told", json!({}))).unwrap();
         let (_listening, accepted) = subscribe(&client, &["x:///read", "x:///checked"]);
-        assert_eq!((accepted.len(), ends.lock().unwrap().len()), (2, 2));
+        assert_eq!((accepted.len(), ends.lock().unwrap().len()), (2, 3));
         for end in ends.lock().unwrap().drain(..) {
             let polled = pin!(end).poll(&mut Context::from_waker(Waker::noop()));
             assert!(polled.is_ready(), "{revision}");

@@ -22,6 +22,7 @@ use mcp_types::{ServerTaskRequests, ServerTasksCapability, ToolsTaskRequests};
 
 use crate::Call;
 use crate::registry::Entry;
+use crate::registry::access::outcome;
 use crate::registry::definition::Visible;
 use crate::registry::lister::{self, FinishResourceList};
 use crate::registry::method::{FinishMethod, FinishNotification, ForMethod, MethodEntry};
@@ -152,6 +153,7 @@ impl Core {
             return;
         };
         let exchange = Exchange::new(RequestId::Number(0), link);
+        let ends = CancelOnDrop(exchange.clone());
         let context = RequestContext::new(exchange, Arc::clone(session));
         if let Err(error) = entry.admit(&context) {
             tracing::debug!(method, %error, "dropped a notification");
@@ -161,7 +163,7 @@ impl Core {
         let finish = FinishNotification {
             method: entry.name.clone(),
         };
-        match call.run(&*entry.run, &entry.name, "", finish) {
+        match ends.after(call.run(&*entry.run, &entry.name, "", finish)) {
             #[cfg(feature = "tasks")]
             Reply::Pending(work) => match tokio::runtime::Handle::try_current() {
                 Ok(runtime) => drop(runtime.spawn(work)),
@@ -331,3 +333,25 @@ impl Entry for ToolEntry {
 entry!(PromptEntry: "prompt", "prompts", Prompt, name, prompt);
 entry!(ResourceEntry: "resource", "resources", Resource, uri, resource);
 entry!(TemplateEntry: "resource template", "resourceTemplates", ResourceTemplate, uri_template, resource_template);
+
+/// Cancels an exchange that has no response when its handler has ended, so that nothing waits for its end any longer.
+struct CancelOnDrop(Exchange);
+
+impl CancelOnDrop {
+    /// Cancels the exchange after the handler that produces `reply`.
+    fn after(self, reply: Reply) -> Reply {
+        match reply {
+            Reply::Ready(_) => reply,
+            reply => Reply::Pending(Box::pin(async move {
+                let _ends = self;
+                outcome(reply).await
+            })),
+        }
+    }
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}

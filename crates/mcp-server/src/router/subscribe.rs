@@ -13,6 +13,7 @@ use mcp_protocol::{
 };
 use mcp_types::{SubscribeRequestParams, method};
 
+use super::CancelOnDrop;
 use crate::Call;
 use crate::registry::access::{FinishAccess, and_then, outcome};
 use crate::server::core::Core;
@@ -78,11 +79,13 @@ impl Core {
         })?;
         self.check_read(uri, context)?;
         let found = self.find_resource(uri, context)?;
-        let check = Check::new(context.exchange());
+        let link = CheckLink(Arc::clone(context.exchange().link()));
+        let exchange = Exchange::new(context.exchange().id().clone(), Arc::new(link));
+        let ends = CancelOnDrop(exchange.clone());
         let finish = found.finish(context);
-        let context = context.with_exchange(check.0.clone());
+        let context = context.with_exchange(exchange);
         let call = Call::new(found.arguments(), context, self);
-        Ok(check.wrap(match found.access() {
+        Ok(ends.after(match found.access() {
             None => call.run(found.run(), method, uri, finish),
             Some(access) => {
                 let finish = FinishAccess {
@@ -106,33 +109,6 @@ async fn yield_once() {
         Poll::Pending
     })
     .await;
-}
-
-/// The exchange of a handler that runs only to check a subscription. It ends when the handler ends.
-struct Check(Exchange);
-
-impl Check {
-    fn new(request: &Exchange) -> Self {
-        let link = CheckLink(Arc::clone(request.link()));
-        Self(Exchange::new(request.id().clone(), Arc::new(link)))
-    }
-
-    /// Keeps the exchange until the reply is complete or dropped.
-    fn wrap(self, reply: Reply) -> Reply {
-        match reply {
-            Reply::Ready(_) => reply,
-            reply => Reply::Pending(Box::pin(async move {
-                let _check = self;
-                outcome(reply).await
-            })),
-        }
-    }
-}
-
-impl Drop for Check {
-    fn drop(&mut self) {
-        self.0.cancel();
-    }
 }
 
 /// The link of a handler that runs only to check a subscription. Its messages are not sent, because the client expects a response
