@@ -7,13 +7,13 @@ use serde_json::Value;
 use super::SchemaError;
 
 /// Maximum size of a schema from a peer, in bytes.
-const BYTES: usize = 256 * 1024;
+const MAX_FOREIGN_BYTES: usize = 256 * 1024;
 /// Maximum number of arrays and objects in a schema from a peer.
-const CONTAINERS: usize = 8_192;
+const MAX_FOREIGN_CONTAINERS: usize = 8_192;
 /// Maximum nesting depth of a schema from a peer.
-const DEPTH: usize = 64;
+const MAX_FOREIGN_DEPTH: usize = 64;
 /// Maximum nesting depth of any schema. The limit protects the stack, because schemas are traversed by recursion.
-const OWN_DEPTH: usize = 128;
+const MAX_DEPTH: usize = 128;
 
 /// The author of a schema: this program or a peer. Only schemas of this program are trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,22 +28,24 @@ pub enum Origin {
 
 pub(super) fn check(schema: &Value, origin: Origin) -> Result<(), SchemaError> {
     let max = match origin {
-        Origin::Own => OWN_DEPTH,
-        Origin::Foreign => DEPTH,
+        Origin::Own => MAX_DEPTH,
+        Origin::Foreign => MAX_FOREIGN_DEPTH,
     };
     if is_deeper(schema, max) {
         return Err(SchemaError::new(format!(
             "the schema is nested more than {max} levels: move parts of it to \"$defs\""
         )));
     }
-    if origin == Origin::Foreign && serde_json::to_writer(ByteBudget(BYTES), schema).is_err() {
+    if origin == Origin::Foreign
+        && serde_json::to_writer(ByteBudget(MAX_FOREIGN_BYTES), schema).is_err()
+    {
         return Err(SchemaError::new(format!(
-            "the schema is larger than {BYTES} bytes: shorten it"
+            "the schema is larger than {MAX_FOREIGN_BYTES} bytes: shorten it"
         )));
     }
-    if origin == Origin::Foreign && containers(schema) > CONTAINERS {
+    if origin == Origin::Foreign && containers(schema) > MAX_FOREIGN_CONTAINERS {
         return Err(SchemaError::new(format!(
-            "the schema has more than {CONTAINERS} arrays and objects: move repeated parts of it to \
+            "the schema has more than {MAX_FOREIGN_CONTAINERS} arrays and objects: move repeated parts of it to \
              \"$defs\""
         )));
     }

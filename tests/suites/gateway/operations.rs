@@ -164,6 +164,38 @@ async fn a_required_server_that_does_not_respond_is_named() {
     );
 }
 
+/// For a call of a client, the gateway closes its own unused connection to a program. If the program of the client then ends too,
+/// only a new connection shows whether the server still works.
+#[tokio::test(start_paused = true)]
+async fn a_required_server_without_a_connection_is_checked_with_a_new_connection() {
+    let (settings, mut servers, is_up) = Scripted::switched();
+    let mount = Mount::new(settings).required();
+    let (gateway, mut first) = servers.gateway(Gateway::builder().mount("a", mount)).await;
+    let mut peer = Peer::with(gateway.clone(), json!({ "elicitation": {} }));
+    peer.request("tools/call", json!({ "name": "a__t" })).await;
+    first.ended().await;
+    let (mut own, _) = servers.accept().await;
+    own.respond("tools/call", json!({ "content": [] })).await;
+    peer.wire.recv().await;
+    // The open connection of the client shows that the server works.
+    assert_eq!(gateway.unready().await, []);
+
+    is_up.store(false, Ordering::Release);
+    drop(own);
+    // sleep: the clock is paused. The result of a check is reused for one second.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let expected = ("a".to_owned(), "it is not connected".to_owned());
+    assert_eq!(gateway.unready().await, [expected]);
+
+    is_up.store(true, Ordering::Release);
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    let checked = gateway.clone();
+    let check = tokio::spawn(async move { checked.unready().await });
+    let mut again = servers.connected().await;
+    again.respond("ping", json!({})).await;
+    assert_eq!(check.await.unwrap(), []);
+}
+
 /// A stateless server has no lasting connection, so only a failed request shows that the server cannot be reached.
 #[tokio::test]
 async fn a_stateless_server_that_was_stopped_is_not_connected_until_it_responds() {

@@ -15,7 +15,7 @@ use crate::output;
 use crate::target::Target;
 
 /// Maximum number of events that wait for stdout. Further events are dropped, and a line on stderr reports this.
-const WAITING: usize = 1_024;
+const MAX_WAITING_EVENTS: usize = 1_024;
 
 /// Interval between checks while the server responds.
 const PROBE: Duration = Duration::from_secs(5);
@@ -49,7 +49,7 @@ async fn report_outages(client: &Client) {
 
 pub(super) async fn run(words: Words, options: &Options) -> Result<Code, Failure> {
     let (target, uris) = Target::take(words, options)?;
-    let (events, mut waiting) = mpsc::channel::<Value>(WAITING);
+    let (events, mut waiting) = mpsc::channel::<Value>(MAX_WAITING_EVENTS);
     let (changes, logs) = (events.clone(), events.clone());
     let send = |events: &mpsc::Sender<Value>, event: Value| {
         if events.try_send(event).is_err() {

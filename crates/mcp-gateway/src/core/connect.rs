@@ -122,8 +122,8 @@ impl Core {
 
     async fn check(self: &Arc<Self>) -> Option<String> {
         let is_failing = self.shared.is_failing.load(Ordering::Acquire);
-        // The gateway has closed the connection itself because it was not in use, and the last attempt to open one succeeded.
-        if self.shared.is_released() && !is_failing {
+        // The gateway has closed the connection itself because it was not in use, and clients have connections of their own.
+        if self.shared.is_released() && !is_failing && self.connections.has_any() {
             return None;
         }
         let responds = timeout(RESPONSE_TIMEOUT, async {

@@ -331,6 +331,15 @@ impl Capacity {
         table.open.len() - ended < upstream.max_connections
     }
 
+    /// Returns whether a connection is open or is being opened.
+    pub(crate) fn has_any(&self) -> bool {
+        let is_usable = |entry: &Entry| match entry.connection.upgrade() {
+            Some(connection) => connection.is_open(),
+            None => !entry.is_established,
+        };
+        lock(&self.table).open.values().any(is_usable)
+    }
+
     fn log_refusal(&self, upstream: &Upstream, client: Option<&Owner>, error: &ErrorObject) {
         if let (Some(client), Some(omitted)) = (client, self.log.admit(std::time::Instant::now())) {
             let (server, reason) = (&*upstream.name, &*error.message);

@@ -38,7 +38,7 @@ use crate::{HandlerError, Spec};
     note = "its parameters must be extractors (`Args<T>`, `State<T>`, `Ctx`, ..), at most eight",
     note = "`Args<T>` needs `T: Deserialize + JsonSchema`",
     note = "its return type must convert to the result: text, numbers, `Json<T>`, content, or a `Result` of these",
-    note = "an async handler's future must be `Send`: hold no `Rc`, `RefCell` or lock guard across `.await`"
+    note = "an async handler's future must be `Send`: hold no `Rc` or lock guard across `.await`"
 )]
 pub trait Handler<K: Kind, S, M>: Clone + Send + Sync + 'static {
     /// Whether a parameter may keep the context of the call.
