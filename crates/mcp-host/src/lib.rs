@@ -63,6 +63,7 @@ mod host;
 mod model;
 mod name_index;
 mod replace_file;
+mod secret_names;
 mod setting_names;
 mod suggestions;
 mod supervise;
@@ -96,6 +97,8 @@ pub use model::{
     ModelTools, ReplacedMedia, ToolBudget, ToolSearch, ToolUse,
 };
 pub use replace_file::replace_file;
+#[doc(hidden)]
+pub use secret_names::is_secret_name;
 #[doc(hidden)]
 pub use setting_names::without_setting_names;
 #[doc(hidden)]

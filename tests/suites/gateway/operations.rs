@@ -177,23 +177,35 @@ async fn a_required_server_without_a_connection_is_checked_with_a_new_connection
     let (mut own, _) = servers.accept().await;
     own.respond("tools/call", json!({ "content": [] })).await;
     peer.wire.recv().await;
-    // The open connection of the client shows that the server works.
-    assert_eq!(gateway.unready().await, []);
+    let check = |gateway: &Gateway| {
+        let gateway = gateway.clone();
+        tokio::spawn(async move { gateway.unready().await })
+    };
+    let checking = check(&gateway);
+    own.respond("ping", json!({})).await;
+    assert_eq!(checking.await.unwrap(), []);
+
+    // The program of the client hangs. A new one works.
+    // sleep: the clock is paused. The result of a check is reused for one second.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let checking = check(&gateway);
+    own.next("ping").await;
+    let mut second = servers.connected().await;
+    second.respond("ping", json!({})).await;
+    assert_eq!(checking.await.unwrap(), []);
 
     is_up.store(false, Ordering::Release);
-    drop(own);
-    // sleep: the clock is paused. The result of a check is reused for one second.
+    drop((own, second));
     tokio::time::sleep(Duration::from_secs(2)).await;
     let expected = ("a".to_owned(), "it is not connected".to_owned());
     assert_eq!(gateway.unready().await, [expected]);
 
     is_up.store(true, Ordering::Release);
     tokio::time::sleep(Duration::from_secs(4)).await;
-    let checked = gateway.clone();
-    let check = tokio::spawn(async move { checked.unready().await });
-    let mut again = servers.connected().await;
-    again.respond("ping", json!({})).await;
-    assert_eq!(check.await.unwrap(), []);
+    let checking = check(&gateway);
+    let mut third = servers.connected().await;
+    third.respond("ping", json!({})).await;
+    assert_eq!(checking.await.unwrap(), []);
 }
 
 /// A stateless server has no lasting connection, so only a failed request shows that the server cannot be reached.

@@ -11,7 +11,7 @@ mod tests;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
 
-use mcp_host::{Launch, ServerConfig, Variables};
+use mcp_host::{Launch, ServerConfig, Variables, is_secret_name};
 use mcp_protocol::lock;
 use url::Url;
 
@@ -24,21 +24,6 @@ static SECRETS: Mutex<Secrets> = Mutex::new(Secrets(Vec::new()));
 const MAX_SECRETS: usize = 8_192;
 /// The text that replaces a hidden part of a URL on the command line.
 pub(crate) const HIDDEN: &str = "[hidden]";
-/// Texts in upper case that mark a variable or header as secret if its name contains one of them.
-const SECRET_NAMES: [&str; 9] = [
-    "KEY",
-    "TOKEN",
-    "SECRET",
-    "PASSWORD",
-    "PASSWD",
-    "PASSPHRASE",
-    "CREDENTIAL",
-    "AUTHORIZATION",
-    "COOKIE",
-];
-/// Words in upper case that mark a variable or header as secret if its name contains one of them as a whole word. For example,
-/// `PAT` must be a whole word, because `PATH` is not secret.
-const SECRET_WORDS: [&str; 2] = ["PASS", "PAT"];
 /// The character at the end of a truncated text.
 const CUT: char = '…';
 
@@ -63,11 +48,7 @@ pub(crate) fn add_named_values(launch: &Launch) {
 
 /// Hides the value of a variable or header if its name marks it as secret.
 pub(crate) fn add_named(name: &str, value: &str) {
-    let upper = name.to_ascii_uppercase();
-    let mut words = upper.split(|c: char| !c.is_ascii_alphanumeric());
-    if SECRET_NAMES.iter().any(|word| upper.contains(word))
-        || words.any(|word| SECRET_WORDS.contains(&word))
-    {
+    if is_secret_name(name) {
         add_value(&format!("${{{name}}}"), value);
     }
 }

@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use mcp_client::Error;
-use mcp_host::{Connector, Launch, LaunchPlan, NetworkConfig, ServerConfig, StderrLog, Variables};
+use mcp_host::{
+    Connector, Launch, LaunchPlan, NetworkConfig, ServerConfig, StderrLog, Variables,
+    is_secret_name,
+};
 use mcp_protocol::{InvalidServer, Transport, TransportError};
 
 use super::auth::AuthSection;
@@ -50,9 +53,6 @@ fn has_empty_value(server: &ServerConfig) -> bool {
     values.any(|value| value.is_empty() || value.eq_ignore_ascii_case("bearer"))
 }
 
-/// Headers with credentials of a user.
-const CREDENTIALS: [&str; 3] = ["authorization", "cookie", "x-api-key"];
-
 /// The configuration key of the command that prints headers.
 const HELPER: &str = "headersHelper";
 
@@ -78,6 +78,30 @@ fn header_sources(server: &ServerConfig) -> Vec<&str> {
     names.chain(headers_helper.iter().map(|_| HELPER)).collect()
 }
 
+/// Returns a part of the configuration that is a credential by its name, for example `variable "API_TOKEN"`.
+fn credential(server: &ServerConfig) -> Option<String> {
+    match &server.launch {
+        Launch::Http { url, .. } => {
+            let mut headers = header_sources(server).into_iter();
+            let header = headers.find(|source| *source == HELPER || is_secret_name(source));
+            let query = url.split_once('?').map_or("", |(_, query)| query);
+            let mut parameters = query.split('&').filter_map(|pair| pair.split('=').next());
+            let parameter = parameters.find(|name| is_secret_name(name));
+            let parameter = parameter.map(|name| format!("parameter {name:?} of the URL"));
+            header.map(shown).or(parameter)
+        }
+        Launch::Stdio { args, env, .. } => {
+            let variable = env.keys().find(|name| is_secret_name(name));
+            let options = args.iter().filter(|word| word.starts_with('-'));
+            let mut options = options.filter_map(|word| word.split('=').next());
+            let option = options.find(|name| is_secret_name(name));
+            let option = option.map(|name| format!("option {name:?}"));
+            variable.map(|name| format!("variable {name:?}")).or(option)
+        }
+        _ => None,
+    }
+}
+
 /// An enabled server of the file.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ServerEntry {
@@ -94,18 +118,12 @@ pub(super) struct ServerEntry {
 impl ServerEntry {
     /// Returns a warning if the server receives the same credentials for all users of the gateway.
     pub(super) fn common_identity(&self) -> Option<String> {
-        let is_credential = |source: &&str| {
-            let mut names = CREDENTIALS.iter().chain([&HELPER]);
-            names.any(|name| source.eq_ignore_ascii_case(name))
-        };
         if self.accounts.is_some() {
             return None;
         }
-        let sources = header_sources(&self.server);
-        let source = sources.into_iter().find(is_credential)?;
-        let (name, header) = (&self.name, shown(source));
+        let (name, source) = (&self.name, credential(&self.server)?);
         Some(format!(
-            "/mcpServers/{name}: the server gets the same {header} for all users of the gateway, so each user has the rights of \
+            "/mcpServers/{name}: the server gets the same {source} for all users of the gateway, so each user has the rights of \
              this credential; add \"accounts\" in /gateway/servers/{name} or, if the data of the server is the same for all users, \"shared\": true"
         ))
     }

@@ -252,6 +252,44 @@ fn a_credential_that_all_users_share_is_a_warning_unless_the_server_is_shared() 
 }
 
 #[test]
+fn a_credential_of_a_program_or_url_is_a_warning_too() {
+    for (server, source) in [
+        (
+            r#"{"command":"x","env":{"PATH":"/bin","API_TOKEN":"${env:X}"}}"#,
+            "variable \"API_TOKEN\"",
+        ),
+        (
+            r#"{"command":"x","args":["-v","--password","${env:X}"]}"#,
+            "option \"--password\"",
+        ),
+        (
+            r#"{"command":"x","args":["--api-key=${env:X}"]}"#,
+            "option \"--api-key\"",
+        ),
+        (
+            r#"{"url":"https://n.example/mcp?a=b&key=${env:X}"}"#,
+            "parameter \"key\" of the URL",
+        ),
+        (
+            r#"{"command":"x","args":["key","--path","token"],"env":{"PATH":"/bin"}}"#,
+            "",
+        ),
+        (r#"{"url":"https://n.example/key?a=token"}"#, ""),
+    ] {
+        let text = format!(
+            r#"{{"mcpServers":{{"n":{server}}},
+                "gateway":{{"publicUrl":"https://mcp.example.com/mcp","auth":{{"issuer":"https://id.example.com"}}}}}}"#
+        );
+        let found = GatewayConfig::parse(&text).unwrap().warnings();
+        assert_eq!(found.is_empty(), source.is_empty(), "{server} {found:?}");
+        assert!(
+            found.iter().all(|text| text.contains(source)),
+            "{server} {found:?}"
+        );
+    }
+}
+
+#[test]
 fn a_header_that_is_sent_without_encryption_is_a_warning() {
     let warnings = |url: &str, headers: &str| {
         let text = format!(

@@ -52,6 +52,12 @@ impl Default for Capacity {
     }
 }
 
+/// The newest connection to a server.
+pub(crate) enum Newest {
+    Opening,
+    Open(Arc<UpstreamConnection>),
+}
+
 /// A permit to keep one connection open; released on drop. A connection keeps its permit until its process has ended.
 pub(crate) struct Permit {
     capacity: Arc<Capacity>,
@@ -331,13 +337,17 @@ impl Capacity {
         table.open.len() - ended < upstream.max_connections
     }
 
-    /// Returns whether a connection is open or is being opened.
-    pub(crate) fn has_any(&self) -> bool {
-        let is_usable = |entry: &Entry| match entry.connection.upgrade() {
-            Some(connection) => connection.is_open(),
-            None => !entry.is_established,
-        };
-        lock(&self.table).open.values().any(is_usable)
+    /// Returns the newest connection that is open or is being opened.
+    pub(crate) fn newest(&self) -> Option<Newest> {
+        let table = lock(&self.table);
+        table
+            .open
+            .values()
+            .rev()
+            .find_map(|entry| match entry.connection.upgrade() {
+                Some(connection) => connection.is_open().then_some(Newest::Open(connection)),
+                None => (!entry.is_established).then_some(Newest::Opening),
+            })
     }
 
     fn log_refusal(&self, upstream: &Upstream, client: Option<&Owner>, error: &ErrorObject) {

@@ -16,7 +16,7 @@ use mcp_protocol::{Owner, Principal, lock};
 use tokio::time::{Instant, sleep};
 
 pub(crate) use self::account_failures::AccountFailures;
-pub(crate) use self::capacity::{Capacity, Permit};
+pub(crate) use self::capacity::{Capacity, Newest, Permit};
 pub(crate) use self::sessions::{ChosenLevel, SessionConnection, SessionConnections};
 
 use crate::connection::{InUse, UpstreamConnection};

@@ -1,0 +1,24 @@
+//! Names of variables, headers and options whose values are secret.
+
+/// Texts in upper case that mark a name as secret if it contains one of them.
+const TEXTS: [&str; 9] = [
+    "KEY",
+    "TOKEN",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "PASSPHRASE",
+    "CREDENTIAL",
+    "AUTHORIZATION",
+    "COOKIE",
+];
+/// Words in upper case that mark a name as secret if it contains one of them as a whole word. For example, `PAT` must be a whole
+/// word, because `PATH` is not secret.
+const WORDS: [&str; 2] = ["PASS", "PAT"];
+
+/// Returns whether the name of a variable, header or option says that its value is secret. Case is ignored.
+pub fn is_secret_name(name: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    let mut words = upper.split(|c: char| !c.is_ascii_alphanumeric());
+    TEXTS.iter().any(|text| upper.contains(text)) || words.any(|word| WORDS.contains(&word))
+}
