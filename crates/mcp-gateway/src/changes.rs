@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use mcp_client::ChangedList;
 use mcp_jsonrpc::{ErrorObject, RequestId};
-use mcp_protocol::{Delivery, Link, Owner, Principal, Session, lock};
+use mcp_protocol::{Delivery, Link, Owner, Principal, RequestContext, Session, lock};
 use mcp_types::{JsonObject, SUBSCRIPTION_ID_KEY, method};
 use serde_json::{Value, json};
 
@@ -47,6 +47,9 @@ struct ChangeSubscriptions {
     open: BTreeMap<u64, Arc<ChangeSubscription>>,
 }
 
+/// Maximum number of different notifications that are kept until a subscription is acknowledged.
+const MAX_EARLY: usize = 128;
+
 /// The `subscriptions/listen` request of a client of the stateless revision.
 pub(crate) struct ChangeSubscription {
     pub(crate) id: RequestId,
@@ -54,10 +57,45 @@ pub(crate) struct ChangeSubscription {
     pub(crate) link: Arc<dyn Link>,
     /// The list changes that the subscription includes.
     pub(crate) lists: HashSet<&'static str>,
+    /// The notifications before the acknowledgement, which must be the first message. `None` after the acknowledgement.
+    early: Mutex<Option<Vec<(&'static str, JsonObject)>>>,
 }
 
 impl ChangeSubscription {
-    pub(crate) fn notify(&self, method: &str, mut params: JsonObject) {
+    /// Creates the subscription of a request that is not acknowledged yet.
+    pub(crate) fn new(context: &RequestContext, lists: HashSet<&'static str>) -> Self {
+        Self {
+            id: context.exchange().id().clone(),
+            client: context.owner(),
+            link: context.link(),
+            lists,
+            early: Mutex::new(Some(Vec::new())),
+        }
+    }
+
+    /// Sends a notification. Before the acknowledgement, keeps it instead; equal notifications are kept once.
+    pub(crate) fn notify(&self, method: &'static str, params: JsonObject) {
+        let mut early = lock(&self.early);
+        let Some(early) = &mut *early else {
+            self.send(method, params);
+            return;
+        };
+        let notification = (method, params);
+        if early.len() < MAX_EARLY && !early.contains(&notification) {
+            early.push(notification);
+        }
+    }
+
+    /// Sends the acknowledgement, and then the notifications that were kept.
+    pub(crate) fn acknowledge(&self, params: JsonObject) {
+        let mut early = lock(&self.early);
+        self.send(method::NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED, params);
+        for (method, params) in early.take().into_iter().flatten() {
+            self.send(method, params);
+        }
+    }
+
+    fn send(&self, method: &str, mut params: JsonObject) {
         params.insert("_meta".to_owned(), json!({ SUBSCRIPTION_ID_KEY: self.id }));
         let params = Value::Object(params).to_string();
         let params = Some(params.as_bytes());
@@ -197,6 +235,7 @@ mod tests {
             client: Owner::new(principal, None),
             link: Arc::new(ClosedLink),
             lists: HashSet::new(),
+            early: Mutex::default(),
         })
     }
 

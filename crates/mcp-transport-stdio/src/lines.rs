@@ -96,8 +96,11 @@ impl Lines {
 
     /// Returns the space for the next read. It is never empty. Take all complete lines first, because otherwise the buffer grows.
     pub fn space(&mut self) -> &mut [u8] {
-        if self.start == self.end {
+        let unread = self.end - self.start;
+        if unread == 0 {
             self.rewind();
+        } else if self.start > 0 && unread <= CHUNK - MIN_SPACE && self.buffer.len() > MAX_KEPT {
+            self.shrink();
         } else if self.buffer.len() - self.end < MIN_SPACE {
             self.make_room();
         }
@@ -219,6 +222,15 @@ impl Lines {
         } else if self.buffer.is_empty() {
             self.buffer = vec![0; CHUNK];
         }
+    }
+
+    /// Moves the start of the next line to a small buffer, because the rest of the line may never arrive.
+    fn shrink(&mut self) {
+        let mut small = vec![0; CHUNK];
+        let (unread, scanned) = (self.end - self.start, self.scanned - self.start);
+        small[..unread].copy_from_slice(&self.buffer[self.start..self.end]);
+        self.buffer = small;
+        (self.start, self.scanned, self.end) = (0, scanned, unread);
     }
 
     fn release(&mut self) {

@@ -128,6 +128,51 @@ async fn the_uri_of_a_subscription_has_at_most_8192_bytes() {
 }
 
 /// The client would wait for changes that the server never reports.
+/// The acknowledgement is the first message, and a server that does not respond delays it for a limited time.
+#[tokio::test(start_paused = true)]
+async fn changes_before_the_acknowledgement_of_a_subscription_follow_it() {
+    for responds in [true, false] {
+        let (settings, mut servers) = Scripted::upstream();
+        let connecting = tokio::spawn(Proxy::connect(settings));
+        let capabilities =
+            json!({ "tools": { "listChanged": true }, "resources": { "subscribe": true } });
+        let (mut shared, _) = servers.accept_with(capabilities).await;
+        shared.respond("tools/list", json!({ "tools": [] })).await;
+        let mut peer = Peer::new(connecting.await.unwrap().unwrap());
+        let listen = json!({ "notifications": {
+            "toolsListChanged": true, "resourceSubscriptions": ["test://a"],
+        } });
+        peer.request("subscriptions/listen", listen).await;
+        let request = shared.expect("resources/subscribe").await;
+        let changed = "notifications/tools/list_changed";
+        for _ in 0..2 {
+            shared.notify(changed, json!({})).await;
+            shared.respond("tools/list", json!({ "tools": [] })).await;
+        }
+        peer.silent().await;
+        let start = tokio::time::Instant::now();
+        if responds {
+            shared.answer(&request, json!({})).await;
+        }
+        let acknowledged = peer.wire.recv_patiently().await;
+        assert_eq!(
+            acknowledged["method"],
+            "notifications/subscriptions/acknowledged"
+        );
+        let accepted = &acknowledged["params"]["notifications"]["resourceSubscriptions"];
+        assert_eq!(accepted.is_array(), responds, "{acknowledged}");
+        assert!(start.elapsed() <= Duration::from_secs(20));
+        let change = peer.wire.recv().await;
+        assert_eq!(change["method"], changed);
+        let id = "io.modelcontextprotocol/subscriptionId";
+        assert_eq!(
+            change["params"]["_meta"][id],
+            acknowledged["params"]["_meta"][id]
+        );
+        peer.silent().await;
+    }
+}
+
 #[tokio::test]
 async fn a_subscription_accepts_only_lists_whose_changes_the_server_announces() {
     let (settings, mut servers) = Scripted::upstream();

@@ -184,8 +184,9 @@ fn texts(uri: &str, keeps_port: bool, uses_host: bool) -> Vec<String> {
 fn add_usual_numbers(texts: &mut Vec<String>) {
     for index in 0..texts.len() {
         let whole = with_names(&texts[index], number);
-        let parts = with_names(&whole, |name| Some(without_leading_zeros(name)));
-        for text in [whole, parts] {
+        let without_zeros = |text| with_names(text, |name| Some(without_leading_zeros(name)));
+        let (parts, of_parts) = (without_zeros(&whole), without_zeros(&texts[index]));
+        for text in [whole, parts, of_parts] {
             texts.extend((!texts.contains(&text)).then_some(text));
         }
     }
@@ -203,7 +204,8 @@ fn with_names(text: &str, replace: impl Fn(&str) -> Option<String>) -> String {
     replaced.collect()
 }
 
-/// Numbers with an exponent are compared below this number. The usual spelling of a larger number is much longer than the number.
+/// Numbers with an exponent are compared between these numbers. The usual spelling of other numbers is much longer than the number.
+const MIN_FRACTION: f64 = 1e-6;
 const MAX_NUMBER: f64 = 1e21;
 
 /// Returns the usual spelling of a number: `7` for `+7`, `007`, `0_7`, `7.0`, `7e0`, `0x7` and `0b111`. Returns `None` if the text
@@ -227,10 +229,9 @@ fn number(text: &str) -> Option<String> {
         // Of any length.
         without_leading_zeros(&digits)
     } else {
-        digits
-            .parse::<f64>()
-            .ok()
-            .filter(|number| *number < MAX_NUMBER)?
+        let number = digits.parse::<f64>().ok();
+        number
+            .filter(|number| *number == 0.0 || (MIN_FRACTION..MAX_NUMBER).contains(number))?
             .to_string()
     };
     let sign = if usual == "0" { "" } else { sign };
@@ -342,4 +343,25 @@ fn joined_segments(text: &str, reading: Reading) -> String {
     });
     let segments: Vec<_> = segments.filter(|segment| !segment.is_empty()).collect();
     segments.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A URI has up to 8 KiB of numbers, and each rule compares it.
+    #[test]
+    fn the_usual_spelling_of_a_number_is_short() {
+        for text in [
+            "5e-324",
+            "1e-5",
+            "1e20",
+            "1e21",
+            "1e308",
+            "0xffffffffffffffffffffffffffffffff",
+        ] {
+            let length = number(text).unwrap_or_default().len();
+            assert!(length <= 8 * text.len(), "{text}: {length}");
+        }
+    }
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::convert::Infallible;
 use std::future::pending;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures_util::future::{join_all, select_all};
 use mcp_client::ChangedList;
@@ -15,6 +16,7 @@ use mcp_types::v2026_07_28::{
 use mcp_types::{JsonObject, method};
 use serde_json::json;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use super::Core;
 use crate::changes::{ChangeSubscription, Changes, notification};
@@ -22,6 +24,8 @@ use crate::watched::WatchPermit;
 
 /// Maximum number of resources of one subscription or session.
 const MAX_RESOURCES: usize = 64;
+/// Maximum time until all resources of a `subscriptions/listen` request are subscribed. The client is then notified of the others.
+const MAX_SUBSCRIBE_TIME: Duration = Duration::from_secs(20);
 /// Maximum size of the URI of a resource, in bytes.
 const MAX_URI_BYTES: usize = 8 << 10;
 
@@ -120,12 +124,7 @@ async fn open(
     accepted.prompts_list_changed = accept(requested.prompts_list_changed, ChangedList::Prompts);
     accepted.resources_list_changed =
         accept(requested.resources_list_changed, ChangedList::Resources);
-    let subscription = Arc::new(ChangeSubscription {
-        id: context.exchange().id().clone(),
-        client: context.owner(),
-        link: context.link(),
-        lists,
-    });
+    let subscription = Arc::new(ChangeSubscription::new(&context, lists));
     let uris = requested.resource_subscriptions.unwrap_or_default();
     check_uris(&uris)?;
     let uris: Vec<Arc<str>> = uris.into_iter().map(Arc::from).collect();
@@ -144,7 +143,7 @@ async fn open(
     let mut params = JsonObject::new();
     params.insert("notifications".to_owned(), json!(accepted));
     drop(accepted);
-    subscription.notify(method::NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED, params);
+    subscription.acknowledge(params);
     tokio::select! {
         () = source.closed() => {}
         never = keep_connected(&source, &client, connections) => match never {},
@@ -186,15 +185,21 @@ async fn watch_all(
         };
         source.watch(Arc::clone(uri), context, &turns, deliver)
     });
+    let attempts = attempts.map(|attempt| timeout(MAX_SUBSCRIBE_TIME, attempt));
     let outcomes = join_all(attempts).await;
     let (mut watches, mut watched) = (JoinSet::new(), Vec::new());
     for (uri, outcome) in uris.into_iter().zip(outcomes) {
         match outcome {
-            Ok(watch) => {
+            Ok(Ok(watch)) => {
                 watches.spawn(watch);
                 watched.push(uri);
             }
-            Err(error) => tracing::debug!(%error, ?uri, "a resource is left out of a subscription"),
+            Ok(Err(error)) => {
+                tracing::debug!(%error, ?uri, "a resource is left out of a subscription");
+            }
+            Err(_) => {
+                tracing::warn!(?uri, limit = ?MAX_SUBSCRIBE_TIME, "a resource is left out of a subscription: its server does not respond in time");
+            }
         }
     }
     (watches, watched)

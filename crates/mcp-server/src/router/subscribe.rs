@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 use std::future::poll_fn;
 use std::mem;
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
 use mcp_jsonrpc::{ErrorObject, decode_params};
 use mcp_protocol::{
-    CallError, Closed, Delivery, Exchange, Extras, Link, MethodName, Payload, Reply,
-    RequestContext, RequestOrigin, TransportError,
+    CallError, Closed, Delivery, Exchange, Extras, Link, MethodName, Outcome, Payload, Reply,
+    RequestContext, RequestOrigin, TransportError, guarded,
 };
 use mcp_types::{SubscribeRequestParams, method};
 
@@ -18,9 +19,6 @@ use crate::Call;
 use crate::registry::access::{FinishAccess, and_then, outcome};
 use crate::server::core::Core;
 use crate::server::settings::GuardedRequest;
-
-/// Number of URIs of one subscription that are checked before other tasks run.
-const CHECKS_IN_A_ROW: usize = 16;
 
 impl Core {
     /// Handles `resources/subscribe`.
@@ -48,12 +46,13 @@ impl Core {
     ) -> HashSet<String> {
         let mut subscribable = HashSet::new();
         for (index, uri) in uris.into_iter().enumerate() {
-            if index % CHECKS_IN_A_ROW == CHECKS_IN_A_ROW - 1 {
+            if index > 0 {
                 yield_once().await;
             }
-            let checked = self.check_subscription(method::SUBSCRIPTIONS_LISTEN, &uri, &context);
-            let checked = match checked {
-                Ok(check) => outcome(check).await,
+            let method = method::SUBSCRIPTIONS_LISTEN;
+            let checked = guarded(|| self.check_subscription(method, &uri, &context));
+            let checked = match checked.flatten() {
+                Ok(check) => unless_panics(outcome(check)).await,
                 Err(error) => Err(error),
             };
             if checked.is_ok() {
@@ -96,6 +95,15 @@ impl Core {
             }
         }))
     }
+}
+
+/// Runs a check. If it panics, the outcome is an error, so that only one resource is left out.
+async fn unless_panics(check: impl Future<Output = Outcome>) -> Outcome {
+    let mut check = pin!(check);
+    let polled = poll_fn(|cx| {
+        guarded(|| check.as_mut().poll(cx)).unwrap_or_else(|error| Poll::Ready(Err(error)))
+    });
+    polled.await
 }
 
 /// Lets other tasks of the executor run.

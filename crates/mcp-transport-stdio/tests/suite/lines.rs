@@ -190,6 +190,17 @@ fn a_large_buffer_is_freed_after_use() {
     // Before the next read: hundreds of idle connections must not keep such buffers.
     lines.space();
     assert!(lines.capacity() <= 64 << 10);
+    // The rest of the next line may never arrive.
+    for start in [&b" "[..], &[b'x'; 40 << 10]] {
+        let line = [&vec![b'x'; 3 << 20], &b"\n"[..], start].concat();
+        lines.feed(&line);
+        assert!(lines.next_line().is_some() && lines.next_line().is_none());
+        lines.space();
+        assert!(lines.capacity() <= 64 << 10);
+        lines.feed(b"y\n");
+        let next = [start, b"y"].concat();
+        assert_eq!(lines.next_line(), Some(FramedLine::Frame(&next)));
+    }
     // A smaller buffer is kept for lines of the same length.
     frame(&mut lines, 100 << 10);
     lines.space();

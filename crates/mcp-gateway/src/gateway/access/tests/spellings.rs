@@ -112,6 +112,7 @@ fn a_restrictive_rule_applies_to_every_spelling_of_an_integer() {
         ),
         ("note:///note-7", "note:///note-07"),
         ("note:///1-2", "note:///01-2 note:///1-02"),
+        ("repo:///7/1e*", "repo:///07/1e5"),
         ("note:///7.5", "note:///07.5 note:///7.50 note:///75e-1"),
         (
             "note:///99999999999999999999999999999999999999999",
