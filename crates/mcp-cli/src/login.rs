@@ -37,6 +37,8 @@ struct NoBrowser {
 
 /// The reason why the stored sign-in is not sufficient.
 enum Cause {
+    /// The server refused a token that had not expired. Contains the reason, if the server gave one.
+    Refused(Option<String>),
     /// The authorization server did not renew the tokens.
     NotRenewed(String),
     /// The server requires more scopes. Contains the missing scopes, and all scopes to request.
@@ -50,6 +52,14 @@ impl UserAgent for NoBrowser {
             None => format!(
                 "there is no stored sign-in; sign in with `mcp login {server}`, or {PASS_TOKEN}"
             ),
+            Some(Cause::Refused(reason)) => {
+                let reason = reason.as_ref().map(|reason| format!(": {reason}"));
+                format!(
+                    "the server refused the stored sign-in{}; sign in again with `mcp login {server}` and, if this does not help, ask the operator of \
+                     the server for the reason",
+                    reason.unwrap_or_default()
+                )
+            }
             Some(Cause::NotRenewed(reason)) => format!(
                 "the stored sign-in could not be renewed: {reason}; sign in with `mcp login {server}`"
             ),
@@ -83,6 +93,7 @@ pub(crate) fn stored(server: &HttpServer, options: &Options) -> Result<OAuth, Fa
     };
     let builder = builder(&server.url, agent, options)?.on_progress(move |progress| {
         let new = match progress {
+            SignInProgress::Refused { reason } => Cause::Refused(reason.clone()),
             SignInProgress::Expired { reason } => Cause::NotRenewed(reason.clone()),
             SignInProgress::ScopesRequired { required, all } => {
                 Cause::Scopes(required.clone(), all.clone())
@@ -185,7 +196,13 @@ pub(crate) async fn login(
     if let Some(id) = &sign_in.client_id {
         builder = builder.credentials(Credentials::new(id));
     }
-    let auth = built(builder)?;
+    let granted = Arc::<Mutex<Option<String>>>::default();
+    let of_progress = Arc::clone(&granted);
+    let auth = built(builder.on_progress(move |progress| {
+        if let SignInProgress::SignedIn { scopes } = progress {
+            *lock(&of_progress) = Some(scopes.clone());
+        }
+    }))?;
     auth.sign_in().await.map_err(|error| {
         let failure = failed(&error);
         match error.kind() {
@@ -200,7 +217,26 @@ pub(crate) async fn login(
         }
     })?;
     say("signed in");
+    if let Some(requested) = &sign_in.scope {
+        report_missing_scopes(requested, lock(&granted).as_deref().unwrap_or_default());
+    }
     Ok(Code::Success)
+}
+
+/// Prints the requested scopes that were not granted. The server then refuses each call that needs them, also after the next
+/// sign-in.
+fn report_missing_scopes(requested: &str, granted: &str) {
+    let is_missing = |scope: &&str| granted.split(' ').all(|granted| granted != *scope);
+    let missing: Vec<_> = requested
+        .split_ascii_whitespace()
+        .filter(is_missing)
+        .collect();
+    if !missing.is_empty() {
+        say(&format!(
+            "note: the authorization server did not grant {:?}; ask its operator for them",
+            missing.join(" ")
+        ));
+    }
 }
 
 /// A user agent that also accepts a pasted callback. The user pastes the callback if the browser is on another machine.

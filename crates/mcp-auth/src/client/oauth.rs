@@ -216,6 +216,13 @@ impl OAuth {
         inner.report(&SignInProgress::Challenged {
             scopes: scopes.as_ref().map(ToString::to_string),
         });
+        if response.status == StatusCode::UNAUTHORIZED && used.is_some() {
+            let parameter = |name| challenge.as_ref().and_then(|a| a.parameter(name));
+            let reason = parameter("error_description").or_else(|| parameter("error"));
+            inner.report(&SignInProgress::Refused {
+                reason: reason.map(|reason| quoted(reason).to_string()),
+            });
+        }
         let mut needed = None;
         let reason = match (response.status, challenge) {
             (StatusCode::UNAUTHORIZED, challenge) => RenewalReason::Unauthorized(challenge),

@@ -40,6 +40,11 @@ pub enum SignInProgress {
         /// The reason that the authorization server gave for its refusal.
         reason: String,
     },
+    /// The server refused a token that the authorization server has issued. If the token can be renewed, this follows.
+    Refused {
+        /// The reason from the challenge of the server, if it has one.
+        reason: Option<String>,
+    },
     /// The server requires more scopes than the token has.
     ScopesRequired {
         /// The missing scopes, separated by spaces. Empty if the server does not name the missing scopes.
@@ -68,6 +73,10 @@ impl fmt::Display for SignInProgress {
             Self::SignedIn { scopes } => write!(f, "signed in with the scopes {scopes:?}"),
             Self::Refreshed => f.write_str("the token was renewed"),
             Self::Expired { reason } => write!(f, "the sign-in could not be renewed: {reason}"),
+            Self::Refused { reason: None } => f.write_str("the server refused the token"),
+            Self::Refused {
+                reason: Some(reason),
+            } => write!(f, "the server refused the token: {reason}"),
             Self::ScopesRequired { required, .. } => {
                 write!(f, "the server requires the scopes {required:?} in addition")
             }

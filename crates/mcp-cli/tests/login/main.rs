@@ -88,6 +88,38 @@ async fn a_login_with_a_refused_scope_says_how_to_request_fewer_scopes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_login_without_a_requested_scope_says_so() {
+    let (program, issuer) = (Program::new("granted"), Issuer::start());
+    let url = notes(&issuer).await;
+    let words = [&url, "--scope", "mcp notes:write"];
+    for (token, is_granted) in [("read", false), ("write", true)] {
+        let said = program.login(&words, move |page, _| open(&callback(page, token)));
+        let said = said.await;
+        assert!(said.contains("signed in"), "{said}");
+        let note = "did not grant \"notes:write\"";
+        assert_eq!(!said.contains(note), is_granted, "{said}");
+    }
+}
+
+/// For example, the token is for another audience.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_sign_in_is_not_reported_as_missing() {
+    let (program, issuer) = (Program::new("unknown"), Issuer::start());
+    let url = notes(&issuer).await;
+    let said = program.login(&[&url], |page, _| open(&callback(page, "unknown")));
+    assert!(said.await.contains("signed in"));
+    for words in [&["list", &url][..], &["call", &url, "search"]] {
+        let (code, said) = program.run(words).await;
+        assert_eq!(code, Some(5), "{said}");
+        assert!(
+            said.contains("the server refused the stored sign-in"),
+            "{said}"
+        );
+        assert!(!said.contains("no stored sign-in"), "{said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_login_after_a_refused_call_requests_its_scopes() {
     let (program, issuer) = (Program::new("needed"), Issuer::start());
     let url = notes(&issuer).await;

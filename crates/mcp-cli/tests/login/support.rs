@@ -211,7 +211,16 @@ fn respond(issuer: &str, request: &str) -> (u16, String) {
             };
             // The token "short" has expired when it is issued.
             let lifetime = if code == "short" { 0 } else { 3_600 };
-            json!({ "access_token": code, "token_type": "Bearer", "expires_in": lifetime, "refresh_token": "r" })
+            let mut token =
+                json!({ "access_token": code, "token_type": "Bearer", "expires_in": lifetime });
+            match &**code {
+                "read" => token["scope"] = json!("mcp"),
+                // No server accepts this token, and it cannot be renewed.
+                "unknown" => return (200, token.to_string()),
+                _ => {}
+            }
+            token["refresh_token"] = json!("r");
+            token
         }
         _ => return (404, String::new()),
     };

@@ -78,9 +78,10 @@ impl Inner {
             self.remove_client(&client.issuer).await?;
         }
         let answer = answer?;
+        let granted = answer.scopes.clone();
         let tokens = self.tokens(answer, &found, &client, &scopes, dpop_key.is_some())?;
         self.report(&SignInProgress::SignedIn {
-            scopes: tokens.scopes.to_string(),
+            scopes: granted.as_ref().unwrap_or(&tokens.scopes).to_string(),
         });
         Ok(tokens)
     }
