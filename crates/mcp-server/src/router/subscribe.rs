@@ -51,7 +51,7 @@ impl Core {
             }
             let method = method::SUBSCRIPTIONS_LISTEN;
             let checked = guarded(|| self.check_subscription(method, &uri, &context));
-            let checked = match checked.flatten() {
+            let checked = match checked.and_then(|checked| checked) {
                 Ok(check) => unless_panics(outcome(check)).await,
                 Err(error) => Err(error),
             };

@@ -220,7 +220,8 @@ async fn a_subscription_counts_as_a_subscription_while_it_is_checked_and_has_a_d
         let client = StatelessPeer::new(&endpoint);
         let filter = json!({"notifications": {"resourceSubscriptions": ["x:///a"]}});
         let mut listen = Box::pin(client.call("l", "subscriptions/listen", filter));
-        poll_fn(|cx| Poll::Ready(assert!(listen.as_mut().poll(cx).is_pending()))).await;
+        let is_pending = poll_fn(|cx| Poll::Ready(listen.as_mut().poll(cx).is_pending())).await;
+        assert!(is_pending);
         assert_eq!((endpoint.in_flight(), endpoint.subscriptions()), (0, 1));
         if admits {
             admitted.notify_one();
