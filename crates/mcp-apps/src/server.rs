@@ -191,9 +191,9 @@ fn with_ui(meta: Option<Meta>, ui: &impl serde::Serialize) -> Meta {
     meta.unwrap_or_default().with(UI, ui)
 }
 
-/// Returns whether the client of this call shows apps. This is the case if it declares the extension and the revision is
-/// 2025-06-18 or later; in older revisions, tools have no metadata. If this method returns `false`, the user sees only the text
-/// of the result, so the text should be complete.
+/// Returns whether the client of this call shows apps. This is the case if the client declares the extension with the MIME type
+/// of apps, and the revision is 2025-06-18 or later; in older revisions, tools have no metadata. If this function returns
+/// `false`, the user sees only the text of the result, so the text should be complete.
 pub fn is_supported(cx: &Ctx) -> bool {
     supports_apps(cx.revision(), cx.client_capabilities())
 }

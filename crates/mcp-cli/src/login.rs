@@ -37,7 +37,7 @@ struct NoBrowser {
 
 /// The reason why the stored sign-in is not sufficient.
 enum Cause {
-    /// The server refused a token that had not expired. Contains the reason, if the server gave one.
+    /// The server refused the stored token. Contains the reason, if the server gave one.
     Refused(Option<String>),
     /// The authorization server did not renew the tokens.
     NotRenewed(String),
@@ -223,8 +223,8 @@ pub(crate) async fn login(
     Ok(Code::Success)
 }
 
-/// Prints the requested scopes that were not granted. The server then refuses each call that needs them, also after the next
-/// sign-in.
+/// Prints the requested scopes that were not granted. The server refuses each call that needs them, and another sign-in with the
+/// same scopes does not help.
 fn report_missing_scopes(requested: &str, granted: &str) {
     let is_missing = |scope: &&str| granted.split(' ').all(|granted| granted != *scope);
     let missing: Vec<_> = requested

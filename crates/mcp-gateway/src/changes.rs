@@ -47,8 +47,9 @@ struct ChangeSubscriptions {
     open: BTreeMap<u64, Arc<ChangeSubscription>>,
 }
 
-/// Maximum number of different notifications that are kept until a subscription is acknowledged.
-const MAX_EARLY: usize = 128;
+/// Maximum number of different notifications that are kept until a subscription is acknowledged. Further notifications are
+/// dropped.
+const MAX_UNSENT: usize = 128;
 
 /// The `subscriptions/listen` request of a client of the stateless revision.
 pub(crate) struct ChangeSubscription {
@@ -73,7 +74,8 @@ impl ChangeSubscription {
         }
     }
 
-    /// Sends a notification. Before the acknowledgement, keeps it instead; equal notifications are kept once.
+    /// Sends a notification. Before the acknowledgement, keeps the notification instead, unless an equal notification is
+    /// already kept.
     pub(crate) fn notify(&self, method: &'static str, params: JsonObject) {
         let mut early = lock(&self.early);
         let Some(early) = &mut *early else {
@@ -81,7 +83,7 @@ impl ChangeSubscription {
             return;
         };
         let notification = (method, params);
-        if early.len() < MAX_EARLY && !early.contains(&notification) {
+        if early.len() < MAX_UNSENT && !early.contains(&notification) {
             early.push(notification);
         }
     }

@@ -1,7 +1,7 @@
-//! Names of variables, headers and options whose values are secret.
+//! Names of variables, headers, options and URL parameters whose values are secret.
 
 /// Texts in upper case that mark a name as secret if it contains one of them.
-const TEXTS: [&str; 9] = [
+const SECRET_TEXTS: [&str; 9] = [
     "KEY",
     "TOKEN",
     "SECRET",
@@ -14,11 +14,12 @@ const TEXTS: [&str; 9] = [
 ];
 /// Words in upper case that mark a name as secret if it contains one of them as a whole word. For example, `PAT` must be a whole
 /// word, because `PATH` is not secret.
-const WORDS: [&str; 2] = ["PASS", "PAT"];
+const SECRET_WORDS: [&str; 2] = ["PASS", "PAT"];
 
-/// Returns whether the name of a variable, header or option says that its value is secret. Case is ignored.
+/// Returns whether the name of a variable, header, option or URL parameter says that its value is secret. Case is ignored.
 pub fn is_secret_name(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     let mut words = upper.split(|c: char| !c.is_ascii_alphanumeric());
-    TEXTS.iter().any(|text| upper.contains(text)) || words.any(|word| WORDS.contains(&word))
+    SECRET_TEXTS.iter().any(|text| upper.contains(text))
+        || words.any(|word| SECRET_WORDS.contains(&word))
 }

@@ -211,7 +211,7 @@ impl SkillEntry {
         let is_unclear = |c: char| c.is_whitespace() || c.is_control();
         if self.uri.contains(is_unclear) || !path.is_some_and(is_plain_path) {
             return refuse(
-                "its URI must have plain segments after `://`, without spaces, `?`, `#`, `.` and `..`"
+                "its URI must have `://`, no spaces, `?`, `#`, backslashes or `%2f`, and no segment that is empty, `.` or `..`"
                     .to_owned(),
             );
         }

@@ -164,10 +164,10 @@ async fn a_required_server_that_does_not_respond_is_named() {
     );
 }
 
-/// For a call of a client, the gateway closes its own unused connection to a program. If the program of the client then ends too,
-/// only a new connection shows whether the server still works.
+/// For a call of a client, the gateway starts a separate process and closes its shared connection. If the process of the client
+/// then hangs or ends, only a new connection shows whether the server still works.
 #[tokio::test(start_paused = true)]
-async fn a_required_server_without_a_connection_is_checked_with_a_new_connection() {
+async fn a_required_server_is_checked_with_a_new_connection_if_no_connection_responds() {
     let (settings, mut servers, is_up) = Scripted::switched();
     let mount = Mount::new(settings).required();
     let (gateway, mut first) = servers.gateway(Gateway::builder().mount("a", mount)).await;

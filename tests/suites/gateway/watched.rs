@@ -127,10 +127,9 @@ async fn the_uri_of_a_subscription_has_at_most_8192_bytes() {
         .await;
 }
 
-/// The client would wait for changes that the server never reports.
 /// The acknowledgement is the first message, and a server that does not respond delays it for a limited time.
 #[tokio::test(start_paused = true)]
-async fn changes_before_the_acknowledgement_of_a_subscription_follow_it() {
+async fn changes_before_the_acknowledgement_are_sent_after_it() {
     for responds in [true, false] {
         let (settings, mut servers) = Scripted::upstream();
         let connecting = tokio::spawn(Proxy::connect(settings));
@@ -173,6 +172,7 @@ async fn changes_before_the_acknowledgement_of_a_subscription_follow_it() {
     }
 }
 
+/// Otherwise, the client would wait for changes that the server never reports.
 #[tokio::test]
 async fn a_subscription_accepts_only_lists_whose_changes_the_server_announces() {
     let (settings, mut servers) = Scripted::upstream();

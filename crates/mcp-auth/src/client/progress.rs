@@ -40,7 +40,7 @@ pub enum SignInProgress {
         /// The reason that the authorization server gave for its refusal.
         reason: String,
     },
-    /// The server refused a token that the authorization server has issued. If the token can be renewed, this follows.
+    /// The server refused a token that the authorization server has issued. The client then renews the token, if possible.
     Refused {
         /// The reason from the challenge of the server, if it has one.
         reason: Option<String>,

@@ -204,7 +204,7 @@ impl Printer {
     }
 }
 
-/// Shows the messages that the server sends without a request.
+/// Middleware that shows the notifications and the requests of the server.
 struct ShowMessages(Printer);
 
 impl ShowMessages {

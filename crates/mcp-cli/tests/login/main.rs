@@ -88,7 +88,7 @@ async fn a_login_with_a_refused_scope_says_how_to_request_fewer_scopes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_login_without_a_requested_scope_says_so() {
+async fn a_login_names_requested_scopes_that_were_not_granted() {
     let (program, issuer) = (Program::new("granted"), Issuer::start());
     let url = notes(&issuer).await;
     let words = [&url, "--scope", "mcp notes:write"];
@@ -101,7 +101,7 @@ async fn a_login_without_a_requested_scope_says_so() {
     }
 }
 
-/// For example, the token is for another audience.
+/// The server refuses the token, for example because it is for another audience.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_sign_in_is_not_reported_as_missing() {
     let (program, issuer) = (Program::new("unknown"), Issuer::start());

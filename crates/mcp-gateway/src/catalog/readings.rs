@@ -204,12 +204,14 @@ fn with_names(text: &str, replace: impl Fn(&str) -> Option<String>) -> String {
     replaced.collect()
 }
 
-/// Numbers with an exponent are compared between these numbers. The usual spelling of other numbers is much longer than the number.
-const MIN_FRACTION: f64 = 1e-6;
-const MAX_NUMBER: f64 = 1e21;
+/// Minimum of a number with a point or an exponent that has a usual spelling, except 0. The usual spelling of a smaller number
+/// could be much longer than the number.
+const MIN_FLOAT: f64 = 1e-6;
+/// A number with a point or an exponent has a usual spelling only if it is below this number.
+const MAX_FLOAT: f64 = 1e21;
 
-/// Returns the usual spelling of a number: `7` for `+7`, `007`, `0_7`, `7.0`, `7e0`, `0x7` and `0b111`. Returns `None` if the text
-/// is not a number in the syntax of Python or JavaScript.
+/// Returns the usual spelling of a number: `7` for `+7`, `007`, `0_7`, `7.0`, `7e0`, `0x7` and `0b111`. Returns `None` if the
+/// text is not a number in the syntax of Python or JavaScript, or if the number is too small or too large.
 fn number(text: &str) -> Option<String> {
     let (sign, rest) = match text.strip_prefix('-') {
         Some(rest) => ("-", rest),
@@ -231,7 +233,7 @@ fn number(text: &str) -> Option<String> {
     } else {
         let number = digits.parse::<f64>().ok();
         number
-            .filter(|number| *number == 0.0 || (MIN_FRACTION..MAX_NUMBER).contains(number))?
+            .filter(|number| *number == 0.0 || (MIN_FLOAT..MAX_FLOAT).contains(number))?
             .to_string()
     };
     let sign = if usual == "0" { "" } else { sign };

@@ -78,7 +78,8 @@ fn header_sources(server: &ServerConfig) -> Vec<&str> {
     names.chain(headers_helper.iter().map(|_| HELPER)).collect()
 }
 
-/// Returns a part of the configuration that is a credential by its name, for example `variable "API_TOKEN"`.
+/// Returns the description of the first part of the configuration whose name says that it is a credential, for example
+/// `variable "API_TOKEN"`. Returns `None` if there is no such part.
 fn credential(server: &ServerConfig) -> Option<String> {
     match &server.launch {
         Launch::Http { url, .. } => {

@@ -15,7 +15,7 @@ use crate::caller::Routes;
 use crate::changes::notification;
 use crate::connection::{InUse, OnChange, UpstreamConnection, unreachable};
 use crate::debounce::Debounce;
-use crate::pool::Newest;
+use crate::pool::NewestConnection;
 use crate::shared::{Failures, KnownServer, MAX_RECONNECT_WAIT, header_params};
 use crate::upstream::unavailable;
 
@@ -23,8 +23,8 @@ use crate::upstream::unavailable;
 const INITIAL_BACKOFF: Duration = Duration::from_millis(100);
 /// Maximum backoff between attempts to connect.
 const MAX_BACKOFF: Duration = Duration::from_secs(30);
-/// Time after which a check tries a new connection, because the connection of a client does not respond.
-const OWN_RESPONSE_TIMEOUT: Duration = Duration::from_millis(500);
+/// Maximum time that a check waits for a response on the connection of a client. The check then opens a new connection.
+const CLIENT_CONNECTION_TIMEOUT: Duration = Duration::from_millis(500);
 /// Maximum time that the gateway waits for a server to end before it starts the program again.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -125,8 +125,8 @@ impl Core {
 
     async fn check(self: &Arc<Self>) -> Option<String> {
         let is_failing = self.shared.is_failing.load(Ordering::Acquire);
-        // The gateway has closed the connection itself because a client has its own.
-        if self.shared.is_released() && !is_failing && self.own_connection_responds().await {
+        // The gateway has closed the shared connection because a client has a separate connection.
+        if self.shared.is_released() && !is_failing && self.is_client_connection_usable().await {
             return None;
         }
         let responds = timeout(RESPONSE_TIMEOUT, async {
@@ -152,14 +152,15 @@ impl Core {
         Some(reason)
     }
 
-    /// Returns whether a connection of a client responds or is being opened, or whether a new connection would close one of a
-    /// client. If the connection of a client does not respond, its process may only be busy with a call.
-    async fn own_connection_responds(&self) -> bool {
-        match self.connections.newest() {
+    /// Checks the newest connection of a client. Returns `true` if it responds or is being opened. Also returns `true` if it
+    /// does not respond, but a new connection would close the connection of a client: the process may only be busy with a call.
+    /// Returns `false` if no client has a connection.
+    async fn is_client_connection_usable(&self) -> bool {
+        match self.connections.newest_connection() {
             None => false,
-            Some(Newest::Opening) => true,
-            Some(Newest::Open(connection)) => {
-                let response = timeout(OWN_RESPONSE_TIMEOUT, connection.client.ping());
+            Some(NewestConnection::Opening) => true,
+            Some(NewestConnection::Open(connection)) => {
+                let response = timeout(CLIENT_CONNECTION_TIMEOUT, connection.client.ping());
                 matches!(response.await, Ok(Ok(_))) || !self.connections.has_room(&self.upstream)
             }
         }

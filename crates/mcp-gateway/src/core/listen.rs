@@ -18,13 +18,14 @@ use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::Core;
+use super::{Core, SubscribeLocks};
 use crate::changes::{ChangeSubscription, Changes, notification};
 use crate::watched::WatchPermit;
 
 /// Maximum number of resources of one subscription or session.
 const MAX_RESOURCES: usize = 64;
-/// Maximum time until all resources of a `subscriptions/listen` request are subscribed. The client is then notified of the others.
+/// Maximum time for subscribing to the resources of a `subscriptions/listen` request. Resources that are not subscribed by then
+/// are left out, and the request is acknowledged without them.
 const MAX_SUBSCRIBE_TIME: Duration = Duration::from_secs(20);
 /// Maximum size of the URI of a resource, in bytes.
 const MAX_URI_BYTES: usize = 8 << 10;
@@ -41,13 +42,13 @@ pub(crate) trait ChangeSource: Send + Sync {
         client: &Owner,
     ) -> impl Future<Output = Result<Vec<BoxFuture<'static, ()>>, ErrorObject>> + Send;
 
-    /// Subscribes to a resource for the client of a request. All subscriptions of the request share the lock `turns`. The
+    /// Subscribes to a resource for the client of a request. All subscriptions of the request share `locks`. The
     /// returned future calls `deliver` with each change. The future completes when no server has the resource any more.
     fn watch(
         &self,
         uri: Arc<str>,
         context: &RequestContext,
-        turns: &Arc<tokio::sync::Mutex<()>>,
+        locks: &Arc<SubscribeLocks>,
         deliver: impl Fn(&str) + Send + Sync + 'static,
     ) -> impl Future<Output = Result<BoxFuture<'static, ()>, ErrorObject>> + Send;
 
@@ -81,11 +82,11 @@ impl ChangeSource for Arc<Core> {
         &self,
         uri: Arc<str>,
         context: &RequestContext,
-        turns: &Arc<tokio::sync::Mutex<()>>,
+        locks: &Arc<SubscribeLocks>,
         deliver: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<BoxFuture<'static, ()>, ErrorObject> {
         let (principal, client) = (context.principal().cloned(), context.owner());
-        let watch = Core::watch(self, uri, principal, client, turns, deliver).await?;
+        let watch = Core::watch(self, uri, principal, client, locks, deliver).await?;
         Ok(Box::pin(watch))
     }
 
@@ -105,10 +106,10 @@ pub(crate) fn listen(
     context: RequestContext,
 ) -> impl Future<Output = Outcome> + Send {
     context.exchange().set_subscribing();
-    open(source, requested, context)
+    run_subscription(source, requested, context)
 }
 
-async fn open(
+async fn run_subscription(
     source: impl ChangeSource,
     requested: SubscriptionFilter,
     context: RequestContext,
@@ -175,7 +176,7 @@ async fn watch_all(
     context: &RequestContext,
     subscription: &Arc<ChangeSubscription>,
 ) -> (JoinSet<()>, Vec<Arc<str>>) {
-    let turns = Arc::default();
+    let locks = Arc::default();
     let attempts = uris.iter().map(|uri| {
         let target = Arc::clone(subscription);
         let deliver = move |uri: &str| {
@@ -183,7 +184,7 @@ async fn watch_all(
             params.insert("uri".to_owned(), json!(uri));
             target.notify(method::NOTIFICATIONS_RESOURCES_UPDATED, params);
         };
-        source.watch(Arc::clone(uri), context, &turns, deliver)
+        source.watch(Arc::clone(uri), context, &locks, deliver)
     });
     let attempts = attempts.map(|attempt| timeout(MAX_SUBSCRIBE_TIME, attempt));
     let outcomes = join_all(attempts).await;
@@ -198,7 +199,7 @@ async fn watch_all(
                 tracing::debug!(%error, ?uri, "a resource is left out of a subscription");
             }
             Err(_) => {
-                tracing::warn!(?uri, limit = ?MAX_SUBSCRIBE_TIME, "a resource is left out of a subscription: its server does not respond in time");
+                tracing::warn!(?uri, limit = ?MAX_SUBSCRIBE_TIME, "a resource is left out of a subscription, because it was not subscribed in time");
             }
         }
     }
@@ -283,11 +284,11 @@ impl Core {
             }
         });
         let counted = (self.changes.watched).reserve(client, std::slice::from_ref(&uri))?;
-        let turns = tokio::sync::Mutex::default();
+        let locks = SubscribeLocks::default();
         let (watched, client) = (Arc::clone(&uri), client.clone());
         let changed = Arc::clone(&deliver);
         let changed = move |uri: &str| changed(uri);
-        let watch = self.watch(Arc::clone(&uri), None, client, &turns, changed);
+        let watch = self.watch(Arc::clone(&uri), None, client, &locks, changed);
         let watch = watch.await?;
         let task = tokio::spawn(async move {
             watch.await;

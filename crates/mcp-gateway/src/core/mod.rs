@@ -22,6 +22,7 @@ pub(crate) use self::listen::{ChangeSource, check_uri, check_uris, listen, unsub
 pub(crate) use self::lists::ListPage;
 use self::readiness::Readiness;
 use self::watches::ResourceSubscriptions;
+pub(crate) use self::watches::SubscribeLocks;
 use crate::caller::Routes;
 use crate::catalog::Catalog;
 use crate::changes::Changes;

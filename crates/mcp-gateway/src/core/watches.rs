@@ -4,7 +4,7 @@
 //! Each connection to a program on stdio is a separate process. With subscriptions on the connections of the pool, a client is
 //! also notified of changes that its calls cause in other processes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
@@ -101,11 +101,22 @@ impl Drop for SubscriptionEntry {
     }
 }
 
+/// The locks that let the subscriptions of one request of a client run one after another at each server. A server that does not
+/// respond does not delay the subscriptions at other servers. The keys are the addresses of the servers' cores.
+#[derive(Default)]
+pub(crate) struct SubscribeLocks(Mutex<HashMap<usize, Arc<tokio::sync::Mutex<()>>>>);
+
+impl SubscribeLocks {
+    fn of(&self, server: &Arc<Core>) -> Arc<tokio::sync::Mutex<()>> {
+        Arc::clone(lock(&self.0).entry(Arc::as_ptr(server).addr()).or_default())
+    }
+}
+
 impl Core {
     /// Subscribes to a resource for a client with this principal. The returned future calls `deliver` with each change. After the
     /// connection has ended, the future subscribes again as soon as the server can be reached. The future completes when the
     /// server is removed from the gateway. A stateless server receives all resources in one request. A session-based server
-    /// receives one request for each resource. The lock `turns` lets the requests run one after another, so that other clients
+    /// receives one request for each resource. The locks let the requests run one after another, so that other clients
     /// can send requests in between.
     ///
     /// # Errors
@@ -115,7 +126,7 @@ impl Core {
         uri: Arc<str>,
         principal: Option<Principal>,
         client: Owner,
-        turns: &tokio::sync::Mutex<()>,
+        locks: &SubscribeLocks,
         deliver: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<impl Future<Output = ()> + Send + 'static, ErrorObject> {
         let (may_notify, subscribed) = (self.may_notify(), Arc::clone(&uri));
@@ -142,7 +153,7 @@ impl Core {
         });
         // Before the server can send an update, and removed when the request is cancelled.
         let entry = self.register(&watch, &client);
-        let mut subscription = self.first_subscription(&watch, &client, turns).await?;
+        let mut subscription = self.first_subscription(&watch, &client, locks).await?;
         let (core, mut closing) = (Arc::downgrade(self), self.closing.subscribe());
         let watching = async move {
             let _entry = entry;
@@ -175,13 +186,14 @@ impl Core {
         self: &Arc<Self>,
         watch: &Arc<ResourceSubscription>,
         client: &Owner,
-        turns: &tokio::sync::Mutex<()>,
+        locks: &SubscribeLocks,
     ) -> Result<Subscription, ErrorObject> {
         let lease = self.lease_for(client).await?;
         let connection = &lease.connection;
-        let _turn = match connection.client.revision().is_stateless() {
+        let lock = locks.of(self);
+        let _subscribing = match connection.client.revision().is_stateless() {
             true => None,
-            false => Some(turns.lock().await),
+            false => Some(lock.lock().await),
         };
         let first = connection.client.subscribe(Arc::clone(&watch.uri)).await;
         drop(lease);

@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{BoxFuture, Owner, RequestContext};
-use tokio::sync::{Mutex, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -13,7 +13,7 @@ use super::record::ClientRequest;
 use super::state::State;
 use crate::catalog::UriSource;
 use crate::changes::Changes;
-use crate::core::{ChangeSource, Core};
+use crate::core::{ChangeSource, Core, SubscribeLocks};
 
 impl ChangeSource for Arc<State> {
     fn changes(&self) -> &Changes {
@@ -45,13 +45,13 @@ impl ChangeSource for Arc<State> {
         &self,
         uri: Arc<str>,
         context: &RequestContext,
-        turns: &Arc<Mutex<()>>,
+        locks: &Arc<SubscribeLocks>,
         deliver: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<BoxFuture<'static, ()>, ErrorObject> {
         let resource = WatchedResource {
             uri,
             context: context.clone(),
-            turns: Arc::clone(turns),
+            locks: Arc::clone(locks),
             deliver: Arc::new(deliver),
         };
         let watch = resource.watch(self).await?;
@@ -76,7 +76,7 @@ impl ChangeSource for Arc<State> {
 struct WatchedResource {
     uri: Arc<str>,
     context: RequestContext,
-    turns: Arc<Mutex<()>>,
+    locks: Arc<SubscribeLocks>,
     deliver: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
@@ -99,7 +99,7 @@ impl WatchedResource {
         let deliver = Arc::clone(&self.deliver);
         let deliver = move |changed: &str| deliver(changed);
         let uri = Arc::clone(&self.uri);
-        let changes = Core::watch(&core, uri, principal, client, &self.turns, deliver).await?;
+        let changes = Core::watch(&core, uri, principal, client, &self.locks, deliver).await?;
         let changes = Box::pin(changes);
         Ok(ServerWatch {
             changes,

@@ -52,9 +52,11 @@ impl Default for Capacity {
     }
 }
 
-/// The newest connection to a server.
-pub(crate) enum Newest {
+/// The newest_connection connection to a server.
+pub(crate) enum NewestConnection {
+    /// The connection is being opened.
     Opening,
+    /// The connection is open.
     Open(Arc<UpstreamConnection>),
 }
 
@@ -337,16 +339,18 @@ impl Capacity {
         table.open.len() - ended < upstream.max_connections
     }
 
-    /// Returns the newest connection that is open or is being opened.
-    pub(crate) fn newest(&self) -> Option<Newest> {
+    /// Returns the newest_connection connection that is open or is being opened.
+    pub(crate) fn newest_connection(&self) -> Option<NewestConnection> {
         let table = lock(&self.table);
         table
             .open
             .values()
             .rev()
             .find_map(|entry| match entry.connection.upgrade() {
-                Some(connection) => connection.is_open().then_some(Newest::Open(connection)),
-                None => (!entry.is_established).then_some(Newest::Opening),
+                Some(connection) => connection
+                    .is_open()
+                    .then_some(NewestConnection::Open(connection)),
+                None => (!entry.is_established).then_some(NewestConnection::Opening),
             })
     }
 

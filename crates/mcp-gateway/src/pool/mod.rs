@@ -16,7 +16,7 @@ use mcp_protocol::{Owner, Principal, lock};
 use tokio::time::{Instant, sleep};
 
 pub(crate) use self::account_failures::AccountFailures;
-pub(crate) use self::capacity::{Capacity, Newest, Permit};
+pub(crate) use self::capacity::{Capacity, NewestConnection, Permit};
 pub(crate) use self::sessions::{ChosenLevel, SessionConnection, SessionConnections};
 
 use crate::connection::{InUse, UpstreamConnection};
@@ -172,7 +172,7 @@ impl Pool {
         entries.into_iter().any(|entry| entry.connection.is_open())
     }
 
-    /// Returns the open connections for requests of this principal that have a session.
+    /// Returns the open connections of this principal, except its separate connections, which have no [`Key::identity`].
     pub(crate) fn open_of(&self, principal: Option<&Principal>) -> Vec<Arc<UpstreamConnection>> {
         let pooled = lock(&self.0);
         let entries = pooled.by_key.iter();

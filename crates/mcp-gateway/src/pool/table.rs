@@ -19,8 +19,8 @@ const MAX_CLOSING: usize = 8;
 /// Minimum of [`max_starts`].
 const MIN_STARTS: usize = 4;
 
-/// Returns the maximum number of processes of one server that start at the same time. Processes that share the processors with
-/// many others do not answer the first request in time.
+/// Returns the maximum number of processes of one server that start at the same time. If too many start at once, the machine is
+/// too busy, and they do not answer their first request in time.
 fn max_starts() -> usize {
     available_parallelism().map_or(MIN_STARTS, |cores| MIN_STARTS.max(2 * cores.get()))
 }

@@ -209,7 +209,8 @@ impl ModelApi {
         }
     }
 
-    /// Returns media in base64 as a content part of a user message or of a tool result. The API must accept `mime_type`.
+    /// Returns media in base64 as a content part of a user message or of a tool result. Call this method only if the API accepts
+    /// `mime_type`.
     pub(super) fn media_content(self, mime_type: &str, data: &str) -> Value {
         let url = || format!("data:{mime_type};base64,{data}");
         let is_pdf = mime_type == "application/pdf";

@@ -200,7 +200,7 @@ async fn each_api_gets_the_schemas_that_it_accepts() {
 }
 
 #[test]
-fn each_kind_of_content_reaches_the_model() {
+fn each_kind_of_content_reaches_the_model_or_is_described() {
     let tool_use = ToolUse::new("1", "one__work", json!({}));
     let results = |format: ModelApi, result: CallToolResult| {
         let results = format.results(&[(tool_use.clone(), Ok(result))]);
@@ -242,7 +242,6 @@ fn each_kind_of_content_reaches_the_model() {
     }
 }
 
-/// A host with two servers, of which one has many tools.
 /// An API refuses the whole request because of one result or schema.
 #[test]
 fn data_of_images_is_base64_of_the_api() {
@@ -264,6 +263,7 @@ fn data_of_images_is_base64_of_the_api() {
     }
 }
 
+/// Creates a host with two servers, of which one has many tools.
 async fn large_host() -> Host {
     let many = Killable::default().connector(|_| {
         let tools = (0..300).map(|number| {

@@ -77,14 +77,14 @@ impl<S: Clone + Send + Sync + 'static> Resource<S> {
     /// subscription, before the handler and its middleware. For other clients, the resource does not exist. If the check returns
     /// an error, the request fails with this error.
     ///
-    /// Without a check, a subscription runs the handler of the read and its middleware, drops the result, and is refused if the
-    /// handler fails. Set a check if a read is expensive or sends requests to the client, or if a client may subscribe to a
+    /// Without a check, the server runs the handler of the read and its middleware for each subscription. The server drops
+    /// the result, and refuses the subscription if the handler fails. Set a check if a read is expensive or sends requests to the client, or if a client may subscribe to a
     /// resource that does not exist yet.
     ///
     /// The check is a sync or async function whose parameters are extractors: `Args` with the template's
-    /// variables, the [`State`](crate::State), or the caller. If several checks are set, all of them must return `true`. During a
-    /// subscription, neither the check nor the handler can send messages to the client: notifications are dropped, and requests
-    /// fail. Lists do not run the check: a resource without variables is listed for every client unless
+    /// variables, the [`State`](crate::State), or the caller. If several checks are set, all of them must return `true`. While
+    /// a subscription is checked, neither the check nor the handler can send messages to the client: notifications are dropped,
+    /// and requests fail. Lists do not run the check: a resource without variables is listed for every client unless
     /// [`visible_if`](Self::visible_if) hides it.
     ///
     /// ```

@@ -32,18 +32,7 @@ impl Core {
         let tasks = self.subscribed_tasks(&requested, context)?;
         let uris = requested.resource_subscriptions;
         let uris = uris.filter(|_| self.settings.subscribe).unwrap_or_default();
-        if uris.len() > MAX_SUBSCRIBED {
-            return Err(ErrorObject::invalid_params(format!(
-                "a subscription may name at most {MAX_SUBSCRIBED} resources, not {}",
-                uris.len()
-            )));
-        }
-        let bytes: usize = uris.iter().map(String::len).sum();
-        if bytes > MAX_SUBSCRIBED_BYTES {
-            return Err(ErrorObject::invalid_params(format!(
-                "the URIs of the subscription have {bytes} bytes; the limit is {MAX_SUBSCRIBED_BYTES}"
-            )));
-        }
+        check_uris(&uris)?;
         self.settings.check(&GuardedRequest {
             method: method::SUBSCRIPTIONS_LISTEN,
             target: None,
@@ -75,12 +64,30 @@ impl Core {
         }
         of_checks.exchange().set_subscribing();
         // In a box, so that the memory is freed after the checks.
-        let subscribable = Box::pin(checking.subscribable(uris.into_iter().collect(), of_checks));
+        let subscribable_uris =
+            Box::pin(checking.subscribable_uris(uris.into_iter().collect(), of_checks));
         Ok(Reply::Pending(Box::pin(async move {
-            let uris = subscribable.await;
+            let uris = subscribable_uris.await;
             outcome(open(Filter { uris, ..filter })?).await
         })))
     }
+}
+
+/// Checks the number and the size of the URIs of a subscription.
+fn check_uris(uris: &[String]) -> Result<(), ErrorObject> {
+    if uris.len() > MAX_SUBSCRIBED {
+        return Err(ErrorObject::invalid_params(format!(
+            "a subscription may name at most {MAX_SUBSCRIBED} resources, not {}",
+            uris.len()
+        )));
+    }
+    let bytes: usize = uris.iter().map(String::len).sum();
+    if bytes > MAX_SUBSCRIBED_BYTES {
+        return Err(ErrorObject::invalid_params(format!(
+            "the URIs of the subscription have {bytes} bytes; the limit is {MAX_SUBSCRIBED_BYTES}"
+        )));
+    }
+    Ok(())
 }
 
 /// The params of `subscriptions/listen` without `_meta`, which is handled earlier.

@@ -153,7 +153,7 @@ impl Core {
             return;
         };
         let exchange = Exchange::new(RequestId::Number(0), link);
-        let ends = CancelOnDrop(exchange.clone());
+        let cancel_guard = CancelOnDrop(exchange.clone());
         let context = RequestContext::new(exchange, Arc::clone(session));
         if let Err(error) = entry.admit(&context) {
             tracing::debug!(method, %error, "dropped a notification");
@@ -163,7 +163,7 @@ impl Core {
         let finish = FinishNotification {
             method: entry.name.clone(),
         };
-        match ends.after(call.run(&*entry.run, &entry.name, "", finish)) {
+        match cancel_guard.attach_to(call.run(&*entry.run, &entry.name, "", finish)) {
             #[cfg(feature = "tasks")]
             Reply::Pending(work) => match tokio::runtime::Handle::try_current() {
                 Ok(runtime) => drop(runtime.spawn(work)),
@@ -334,16 +334,17 @@ entry!(PromptEntry: "prompt", "prompts", Prompt, name, prompt);
 entry!(ResourceEntry: "resource", "resources", Resource, uri, resource);
 entry!(TemplateEntry: "resource template", "resourceTemplates", ResourceTemplate, uri_template, resource_template);
 
-/// Cancels an exchange that has no response when its handler has ended, so that nothing waits for its end any longer.
+/// A guard for an exchange that gets no response. Dropping the guard cancels the exchange, so that futures that wait for the end
+/// of the exchange complete.
 struct CancelOnDrop(Exchange);
 
 impl CancelOnDrop {
-    /// Cancels the exchange after the handler that produces `reply`.
-    fn after(self, reply: Reply) -> Reply {
+    /// Returns `reply` with this guard: the exchange is cancelled when the handler has ended or is dropped.
+    fn attach_to(self, reply: Reply) -> Reply {
         match reply {
             Reply::Ready(_) => reply,
             reply => Reply::Pending(Box::pin(async move {
-                let _ends = self;
+                let _cancel_guard = self;
                 outcome(reply).await
             })),
         }

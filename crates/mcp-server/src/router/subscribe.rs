@@ -39,7 +39,7 @@ impl Core {
 
     /// Returns those URIs of a `subscriptions/listen` request to which the client may subscribe. Checks one URI after the other, and
     /// lets other tasks run in between.
-    pub(super) async fn subscribable(
+    pub(super) async fn subscribable_uris(
         self: Arc<Self>,
         uris: HashSet<String>,
         context: RequestContext,
@@ -52,7 +52,7 @@ impl Core {
             let method = method::SUBSCRIPTIONS_LISTEN;
             let checked = guarded(|| self.check_subscription(method, &uri, &context));
             let checked = match checked.and_then(|checked| checked) {
-                Ok(check) => unless_panics(outcome(check)).await,
+                Ok(check) => catch_panics(outcome(check)).await,
                 Err(error) => Err(error),
             };
             if checked.is_ok() {
@@ -80,11 +80,11 @@ impl Core {
         let found = self.find_resource(uri, context)?;
         let link = CheckLink(Arc::clone(context.exchange().link()));
         let exchange = Exchange::new(context.exchange().id().clone(), Arc::new(link));
-        let ends = CancelOnDrop(exchange.clone());
+        let cancel_guard = CancelOnDrop(exchange.clone());
         let finish = found.finish(context);
         let context = context.with_exchange(exchange);
         let call = Call::new(found.arguments(), context, self);
-        Ok(ends.after(match found.access() {
+        Ok(cancel_guard.attach_to(match found.access() {
             None => call.run(found.run(), method, uri, finish),
             Some(access) => {
                 let finish = FinishAccess {
@@ -97,8 +97,8 @@ impl Core {
     }
 }
 
-/// Runs a check. If it panics, the outcome is an error, so that only one resource is left out.
-async fn unless_panics(check: impl Future<Output = Outcome>) -> Outcome {
+/// Runs a check. If the check panics, returns an error, so that only this resource is left out of the subscription.
+async fn catch_panics(check: impl Future<Output = Outcome>) -> Outcome {
     let mut check = pin!(check);
     let polled = poll_fn(|cx| {
         guarded(|| check.as_mut().poll(cx)).unwrap_or_else(|error| Poll::Ready(Err(error)))
@@ -131,7 +131,8 @@ impl Link for CheckLink {
 
     fn request_with(&self, _: MethodName, _: Option<Vec<u8>>, _: Extras) -> mcp_protocol::Call {
         let error = TransportError::new(
-            "this handler checks the right to subscribe, and cannot send requests to the client",
+            "a handler cannot send requests to the client while it checks the right to subscribe; set \
+             Resource::readable_if with a check that sends no requests",
         );
         mcp_protocol::Call::failed(CallError::Failed(Arc::new(error)))
     }

@@ -24,7 +24,8 @@ pub(super) fn clean(schema: &mut Value, side: Side) {
     }
 }
 
-/// Rewrites a schema. If `optional` is `true`, the rewritten schema does not admit `null`.
+/// Rewrites a schema. `optional` says that the value can be left out or is never `null`; the rewritten schema then does not admit
+/// `null`.
 fn rewrite(schema: &mut Value, side: Side, optional: bool) {
     let Value::Object(keywords) = schema else {
         return;

@@ -366,7 +366,7 @@ fn add_append(pipeline: &mut Pipeline, append: &Append) {
 }
 
 impl Batch {
-    /// Sends the commands in one round trip. Sends its result to the caller of each append.
+    /// Sends the commands in one round trip. The caller of each append receives the result of its append.
     async fn send(self, mut connection: Connection, has_failed: bool) -> Sent {
         let mut pipeline = Pipeline::new();
         for operation in &self.operations {

@@ -54,7 +54,7 @@ impl Meta {
         self.set(RELATED_TASK_KEY, &RelatedTaskMetadata::new(task_id));
     }
 
-    /// Returns the text for the model while the created task runs, if the server provides such a text.
+    /// Returns the text that the model receives while the created task runs, if the server provides this text.
     pub fn model_immediate_response(&self) -> Option<&str> {
         self.0.get(MODEL_IMMEDIATE_RESPONSE_KEY)?.as_str()
     }

@@ -147,3 +147,23 @@ async fn a_session_is_notified_when_its_server_is_removed_and_can_subscribe_agai
     let changed = subscription.next().await;
     assert_eq!(changed.as_deref(), Some("file:///a"));
 }
+
+/// A server that does not respond takes only the time of its own resources.
+#[tokio::test(start_paused = true)]
+async fn a_silent_server_does_not_delay_subscriptions_at_other_servers() {
+    let read = async || std::future::pending::<String>().await;
+    let silent = Server::builder("silent", "1")
+        .resource(Resource::new("silent:///a", "a", read))
+        .resource(Resource::new("silent:///b", "b", read));
+    let good = Server::builder("good", "1").resource(Resource::text("good:///a", "a", "text"));
+    let gateway = Gateway::builder()
+        .mount("silent", upstream(silent, false))
+        .mount("good", upstream(good, false));
+    let mut peer = Peer::new(gateway.build().await.unwrap());
+    let uris = ["silent:///a", "silent:///b", "good:///a"];
+    let listen = json!({ "notifications": { "resourceSubscriptions": uris } });
+    peer.request("subscriptions/listen", listen).await;
+    let acknowledged = peer.wire.recv_patiently().await;
+    let accepted = &acknowledged["params"]["notifications"]["resourceSubscriptions"];
+    assert_eq!(accepted, &json!(["good:///a"]), "{acknowledged}");
+}

@@ -201,8 +201,7 @@ async fn a_closing_endpoint_ends_subscriptions_gracefully() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_subscription_counts_as_a_subscription_while_it_is_checked_and_has_a_deadline_until_it_is_open()
- {
+async fn an_unchecked_subscription_counts_as_a_subscription_and_has_a_deadline() {
     for admits in [true, false] {
         let admitted = Arc::new(Notify::new());
         let checked = Arc::clone(&admitted);

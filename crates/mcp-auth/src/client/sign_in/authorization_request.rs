@@ -156,7 +156,7 @@ fn checked_endpoint(policy: &UrlPolicy, endpoint: &str) -> Result<Url, Error> {
     if !endpoint.chars().all(is_plain) || url.fragment().is_some() {
         let shown = redacted(&url);
         let message = format!(
-            "the authorization_endpoint {shown} has characters that are not safe in a URL; the \
+            "the authorization_endpoint {shown} has a fragment, or characters that are not safe in a shell; the \
              browser is not opened"
         );
         return Err(Error::forbidden(message));

@@ -307,7 +307,8 @@ impl Refresh {
         }))
     }
 
-    /// Returns whether the server still names this issuer. Also returns `true` if the server cannot be reached.
+    /// Returns whether the server still names this issuer. Also returns `true` if the server cannot be reached or publishes no
+    /// metadata.
     async fn is_current(&self, issuer: &str) -> bool {
         let inner = &self.inner;
         let discovery = inner.discovery();
