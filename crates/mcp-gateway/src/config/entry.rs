@@ -79,9 +79,10 @@ fn header_sources(server: &ServerConfig) -> Vec<&str> {
 }
 
 /// Returns the description of the first part of the configuration whose name says that it is a credential, for example
-/// `variable "API_TOKEN"`. Returns `None` if there is no such part.
-fn credential(server: &ServerConfig) -> Option<String> {
-    match &server.launch {
+/// `variable "API_TOKEN"`. Returns `None` if there is no such part. Accounts replace headers and variables, but not arguments and
+/// URLs.
+fn credential(server: &ServerConfig, has_accounts: bool) -> Option<String> {
+    let (replaced, common) = match &server.launch {
         Launch::Http { url, .. } => {
             let mut headers = header_sources(server).into_iter();
             let header = headers.find(|source| *source == HELPER || is_secret_name(source));
@@ -89,18 +90,22 @@ fn credential(server: &ServerConfig) -> Option<String> {
             let mut parameters = query.split('&').filter_map(|pair| pair.split('=').next());
             let parameter = parameters.find(|name| is_secret_name(name));
             let parameter = parameter.map(|name| format!("parameter {name:?} of the URL"));
-            header.map(shown).or(parameter)
+            (header.map(shown), parameter)
         }
         Launch::Stdio { args, env, .. } => {
             let variable = env.keys().find(|name| is_secret_name(name));
-            let options = args.iter().filter(|word| word.starts_with('-'));
-            let mut options = options.filter_map(|word| word.split('=').next());
-            let option = options.find(|name| is_secret_name(name));
-            let option = option.map(|name| format!("option {name:?}"));
-            variable.map(|name| format!("variable {name:?}")).or(option)
+            // An option, or a header such as `Authorization: Bearer x`.
+            let named = args
+                .iter()
+                .filter(|word| word.starts_with('-') || word.contains(": "));
+            let mut names = named.filter_map(|word| word.split(['=', ':']).next());
+            let argument = names.find(|name| is_secret_name(name));
+            let argument = argument.map(|name| format!("argument {name:?}"));
+            (variable.map(|name| format!("variable {name:?}")), argument)
         }
-        _ => None,
-    }
+        _ => (None, None),
+    };
+    replaced.filter(|_| !has_accounts).or(common)
 }
 
 /// An enabled server of the file.
@@ -119,13 +124,12 @@ pub(super) struct ServerEntry {
 impl ServerEntry {
     /// Returns a warning if the server receives the same credentials for all users of the gateway.
     pub(super) fn common_identity(&self) -> Option<String> {
-        if self.accounts.is_some() {
-            return None;
-        }
-        let (name, source) = (&self.name, credential(&self.server)?);
+        let name = &self.name;
+        let source = credential(&self.server, self.accounts.is_some())?;
         Some(format!(
             "/mcpServers/{name}: the server gets the same {source} for all users of the gateway, so each user has the rights of \
-             this credential; add \"accounts\" in /gateway/servers/{name} or, if the data of the server is the same for all users, \"shared\": true"
+             this credential; use a header or variable in \"accounts\" of /gateway/servers/{name} or, if the data of the server is the same for all \
+             users, \"shared\": true"
         ))
     }
 

@@ -260,11 +260,15 @@ fn a_credential_of_a_program_or_url_is_a_warning_too() {
         ),
         (
             r#"{"command":"x","args":["-v","--password","${env:X}"]}"#,
-            "option \"--password\"",
+            "argument \"--password\"",
         ),
         (
             r#"{"command":"x","args":["--api-key=${env:X}"]}"#,
-            "option \"--api-key\"",
+            "argument \"--api-key\"",
+        ),
+        (
+            r#"{"command":"mcp","args":["--header","Authorization: Bearer ${env:X}"]}"#,
+            "argument \"Authorization\"",
         ),
         (
             r#"{"url":"https://n.example/mcp?a=b&key=${env:X}"}"#,

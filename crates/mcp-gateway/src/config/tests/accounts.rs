@@ -39,6 +39,34 @@ fn the_headers_of_an_account_replace_all_headers_of_the_server() {
     assert!(!format!("{config:?}").contains("secret-of"), "{config:?}");
 }
 
+/// Accounts replace only headers and variables.
+#[test]
+fn a_credential_that_accounts_do_not_replace_is_a_warning() {
+    for (server, account, source) in [
+        (
+            r#"{"command":"x","args":["--token","${OWN}"]}"#,
+            r#"{"env":{"TOKEN":"a"}}"#,
+            "--token",
+        ),
+        (
+            r#"{"url":"https://n.example/mcp?key=${OWN}"}"#,
+            r#"{"headers":{"x-a":"a"}}"#,
+            "\"key\"",
+        ),
+        (
+            r#"{"command":"x","env":{"TOKEN":"${OWN}"}}"#,
+            r#"{"env":{"TOKEN":"a"}}"#,
+            "",
+        ),
+    ] {
+        let accounts = format!(r#"{{"accounts":{{"ada":{account}}}}}"#);
+        let config = GatewayConfig::parse(&with_notes(server, AUTH, &accounts)).unwrap();
+        let found = config.warnings();
+        assert_eq!(found.is_empty(), source.is_empty(), "{server} {found:?}");
+        assert!(found.iter().all(|text| text.contains(source)), "{found:?}");
+    }
+}
+
 #[test]
 fn a_variable_of_an_account_belongs_to_the_program_of_its_user() {
     let server = r#"{"command":"cargo","env":{"TOKEN":"own","LEVEL":"1"},"envFile":"own.env"}"#;
