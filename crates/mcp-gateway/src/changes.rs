@@ -50,6 +50,8 @@ struct ChangeSubscriptions {
 /// Maximum number of different notifications that are kept until a subscription is acknowledged. Further notifications are
 /// dropped.
 const MAX_UNSENT: usize = 128;
+/// Maximum total size of the URIs of these notifications, in bytes. Further notifications are dropped.
+const MAX_UNSENT_BYTES: usize = 64 << 10;
 
 /// The `subscriptions/listen` request of a client of the stateless revision.
 pub(crate) struct ChangeSubscription {
@@ -82,8 +84,10 @@ impl ChangeSubscription {
             self.send(method, params);
             return;
         };
+        let unsent = early.iter().map(|(_, params)| text_bytes(params));
+        let fits = unsent.sum::<usize>() + text_bytes(&params) <= MAX_UNSENT_BYTES;
         let notification = (method, params);
-        if early.len() < MAX_UNSENT && !early.contains(&notification) {
+        if fits && early.len() < MAX_UNSENT && !early.contains(&notification) {
             early.push(notification);
         }
     }
@@ -105,6 +109,15 @@ impl ChangeSubscription {
             tracing::debug!(id = %self.id, "cannot notify a subscription: its client is gone");
         }
     }
+}
+
+/// Returns the total size of the texts in the params of a notification, in bytes.
+fn text_bytes(params: &JsonObject) -> usize {
+    params
+        .values()
+        .filter_map(Value::as_str)
+        .map(str::len)
+        .sum()
 }
 
 /// Returns the notification of a changed list.
@@ -239,6 +252,23 @@ mod tests {
             lists: HashSet::new(),
             early: Mutex::default(),
         })
+    }
+
+    #[test]
+    fn notifications_before_the_acknowledgement_are_limited_in_number_and_size() {
+        for (length, kept) in [(1, MAX_UNSENT), (8 << 10, 8)] {
+            let subscription = subscription(None);
+            *lock(&subscription.early) = Some(Vec::new());
+            for number in 0..2 * MAX_UNSENT {
+                let uri = format!("{number:0>length$}");
+                let params = JsonObject::from_iter([("uri".to_owned(), json!(uri))]);
+                for _ in 0..2 {
+                    subscription.notify("notifications/resources/updated", params.clone());
+                }
+            }
+            let early = lock(&subscription.early);
+            assert_eq!(early.as_ref().map(Vec::len), Some(kept), "{length}");
+        }
     }
 
     #[test]

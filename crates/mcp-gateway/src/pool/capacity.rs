@@ -52,7 +52,7 @@ impl Default for Capacity {
     }
 }
 
-/// The newest_connection connection to a server.
+/// The newest connection to a server.
 pub(crate) enum NewestConnection {
     /// The connection is being opened.
     Opening,
@@ -339,7 +339,7 @@ impl Capacity {
         table.open.len() - ended < upstream.max_connections
     }
 
-    /// Returns the newest_connection connection that is open or is being opened.
+    /// Returns the newest connection that is open or is being opened.
     pub(crate) fn newest_connection(&self) -> Option<NewestConnection> {
         let table = lock(&self.table);
         table
