@@ -196,12 +196,13 @@ pub(crate) async fn login(
     if let Some(id) = &sign_in.client_id {
         builder = builder.credentials(Credentials::new(id));
     }
-    let granted = Arc::<Mutex<Option<String>>>::default();
-    let of_progress = Arc::clone(&granted);
-    let auth = built(builder.on_progress(move |progress| {
-        if let SignInProgress::SignedIn { scopes } = progress {
-            *lock(&of_progress) = Some(scopes.clone());
-        }
+    // The requested and the granted scopes.
+    let scopes = Arc::<Mutex<(String, String)>>::default();
+    let reported = Arc::clone(&scopes);
+    let auth = built(builder.on_progress(move |progress| match progress {
+        SignInProgress::ConsentRequested { scopes } => lock(&reported).0.clone_from(scopes),
+        SignInProgress::SignedIn { scopes } => lock(&reported).1.clone_from(scopes),
+        _ => {}
     }))?;
     auth.sign_in().await.map_err(|error| {
         let failure = failed(&error);
@@ -217,16 +218,18 @@ pub(crate) async fn login(
         }
     })?;
     say("signed in");
-    if let Some(requested) = &sign_in.scope {
-        report_missing_scopes(requested, lock(&granted).as_deref().unwrap_or_default());
-    }
+    let (requested, granted) = &*lock(&scopes);
+    report_missing_scopes(requested, granted);
     Ok(Code::Success)
 }
 
 /// Prints the requested scopes that were not granted. The server refuses each call that needs them, and another sign-in with the
 /// same scopes does not help.
 fn report_missing_scopes(requested: &str, granted: &str) {
-    let is_missing = |scope: &&str| granted.split(' ').all(|granted| granted != *scope);
+    // `mcp` requests `offline_access` by itself, and works without it.
+    let is_missing = |scope: &&str| {
+        *scope != "offline_access" && granted.split(' ').all(|granted| granted != *scope)
+    };
     let missing: Vec<_> = requested
         .split_ascii_whitespace()
         .filter(is_missing)

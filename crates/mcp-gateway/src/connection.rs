@@ -7,15 +7,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
-use mcp_client::{ChangedList, Client, Error, Negotiation, Revision, TransportError};
+use mcp_client::{
+    Call as ClientCall, ChangedList, Client, Error, Negotiation, Revision, TransportError,
+};
 use mcp_host::without_setting_names;
 use mcp_jsonrpc::{ErrorObject, Notification, Request};
 use mcp_protocol::http_headers::HeaderParams;
 use mcp_protocol::{
     BoxFuture, Call, CallError, Closed, Connection, Delivery, Exchange, Extras, ForwardInbound,
-    Inbound, Link, MethodName, Reply, StatelessRequest, Transport, gate, http_headers, lock,
+    Inbound, Link, MethodName, READINESS_META, Reply, StatelessRequest, Transport, gate,
+    http_headers, lock,
 };
-use mcp_types::{ClientCapabilities, Implementation, LoggingLevel, method};
+use mcp_types::{
+    ClientCapabilities, Implementation, LoggingLevel, Meta, PingRequest, RequestParams, method,
+};
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, timeout};
@@ -161,6 +166,13 @@ impl UpstreamConnection {
         // The task fails only with the runtime.
         opened
             .unwrap_or_else(|error| Err(Error::Rejected(ErrorObject::internal(error.to_string()))))
+    }
+
+    /// Pings the server. If the server is a proxy or a gateway of this crate, it answers only after it has checked its own server
+    /// or its required servers.
+    pub(crate) fn check(&self) -> ClientCall<PingRequest> {
+        let meta = Meta::new().with(READINESS_META, true);
+        self.client.request(&RequestParams::new().with_meta(meta))
     }
 
     /// Returns the tool parameters that are echoed in HTTP headers, by the names of the tools, as far as this connection has

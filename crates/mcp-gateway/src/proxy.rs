@@ -8,7 +8,7 @@ use mcp_jsonrpc::{ErrorObject, Notification, RawJson, Request, decode_params};
 use mcp_protocol::http_headers::HeaderParams;
 use mcp_protocol::middleware::{Layers, Middleware, SharedMiddleware};
 use mcp_protocol::{
-    MethodName, Payload, Reply, RequestContext, ServerFacts, Service, Session, gate,
+    BoxFuture, MethodName, Payload, Reply, RequestContext, ServerFacts, Service, Session, gate,
 };
 use mcp_types::{SetLevelRequestParams, SubscribeRequestParams, method, v2026_07_28};
 
@@ -117,6 +117,17 @@ impl Service for Proxy {
             None => MethodName::Owned((*request.method).to_owned()),
         };
         self.serve(name, request.params, context)
+    }
+
+    fn readiness(&self) -> Option<BoxFuture<'static, Result<(), ErrorObject>>> {
+        let core = Arc::clone(&self.core);
+        Some(Box::pin(async move {
+            let reason = core.unready().await;
+            reason.map_or(Ok(()), |reason| {
+                let text = format!("the server behind this proxy cannot serve requests: {reason}");
+                Err(ErrorObject::internal(text))
+            })
+        }))
     }
 
     /// Returns whether the proxy passes the method on, although it is not part of the protocol. The server rejects methods that

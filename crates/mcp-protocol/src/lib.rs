@@ -69,6 +69,8 @@ pub use origin::{Caller, Grant, Network, Principal, RequestOrigin, TransportFact
 pub use origin::{Owner, REQUIRED_SCOPES, client_network, missing_scope, no_authentication};
 pub use payload::{CacheHint, CacheScope, Outcome, Payload, SharedText, WriteJson};
 pub use revision::{Revision, Rules, UnknownRevision};
+#[doc(hidden)]
+pub use server::READINESS_META;
 pub use server::ServerSession;
 pub use service::{IntoService, InvalidServer, RequestContext, ServerFacts, Service};
 pub use session::Session;

@@ -126,7 +126,7 @@ impl HandlerError {
                 tracing::debug!(problem, "the arguments are not valid")
             }
             _ if is_hidden => tracing::warn!(error = %self, sources, "a handler failed"),
-            _ => tracing::debug!(error = %self, "a handler returned an error"),
+            _ => tracing::info!(error = %self, "a handler returned an error"),
         }
     }
 

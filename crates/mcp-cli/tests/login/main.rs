@@ -101,6 +101,23 @@ async fn a_login_names_requested_scopes_that_were_not_granted() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_login_names_remembered_scopes_that_were_not_granted() {
+    let (program, issuer) = (Program::new("denied"), Issuer::start());
+    let url = notes(&issuer).await;
+    let login = async || {
+        let said = program.login(&[&url], |page, _| open(&callback(page, "read")));
+        said.await
+    };
+    let said = login().await;
+    assert!(said.contains("signed in"), "{said}");
+    assert!(!said.contains("did not grant"), "{said}");
+    let (code, said) = program.run(&["call", &url, "create"]).await;
+    assert_eq!(code, Some(5), "{said}");
+    let said = login().await;
+    assert!(said.contains("did not grant \"notes:write\""), "{said}");
+}
+
 /// The server refuses the token, for example because it is for another audience.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_sign_in_is_not_reported_as_missing() {

@@ -2,19 +2,17 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod health;
 mod observed;
 mod support;
 mod tokens;
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use mcp_server::{Server, Tool};
-use mcp_transport_http::{Endpoint, serve_with};
 use serde_json::json;
-use tokio::runtime::Runtime;
 
 use support::*;
 
@@ -142,105 +140,6 @@ fn new_tool_filters_apply_while_the_replaced_server_is_still_used() {
     gateway.signal("HUP");
     gateway.logged("reloaded");
     assert!(!add().status.success());
-}
-
-#[test]
-fn health_checks_say_whether_required_servers_are_connected() {
-    let (calc, file) = (calc(), file("health"));
-    let servers =
-        json!({ "calc": { "command": calc }, "broken": { "command": "/no/such/program" } });
-    write(&file, &servers, json!({}));
-    let mut gateway = Running::start(&file);
-    let url = gateway.url();
-    for (path, expected) in [
-        ("/healthz", "200"),
-        ("/readyz", "200"),
-        ("/other", "404"),
-        ("/readyz/", "404"),
-    ] {
-        let status = status(&url, path);
-        assert!(status.contains(expected), "{path}: {status}");
-    }
-    // The other server is listed.
-    let listed = mcp(&["list", &url]);
-    assert!(text(&listed.stdout).starts_with("calc__add"), "{listed:?}");
-    drop(gateway);
-    write(
-        &file,
-        &servers,
-        json!({ "servers": { "broken": { "required": true } } }),
-    );
-    let mut gateway = Running::start(&file);
-    let url = gateway.url();
-    assert!(status(&url, "/healthz").contains("200"));
-    let response = get(&url, "/readyz");
-    assert!(response.starts_with("HTTP/1.1 503"), "{response}");
-    assert!(
-        response.ends_with("\r\n\r\nbroken: it is not connected\n"),
-        "{response}"
-    );
-    gateway.logged("broken: ");
-}
-
-/// Serves at an address until the runtime is dropped, which closes all connections. Returns the address.
-fn serve(at: SocketAddr) -> (Runtime, SocketAddr) {
-    let runtime = Runtime::new().unwrap();
-    let listener = runtime.block_on(tokio::net::TcpListener::bind(at)).unwrap();
-    let address = listener.local_addr().unwrap();
-    let server = Server::builder("required", "1").tool(Tool::new("t", async || "x"));
-    let endpoint = Endpoint::new(server.build().unwrap()).unwrap();
-    runtime.spawn(serve_with(listener, endpoint, std::future::pending()));
-    (runtime, address)
-}
-
-/// A load balancer sends requests only to gateways whose required servers respond.
-#[test]
-fn health_checks_name_a_required_server_from_its_end_to_its_restart() {
-    let file = file("restarted");
-    let (first, address) = serve("127.0.0.1:0".parse().unwrap());
-    let servers = json!({ "far": { "url": format!("http://{address}/mcp") } });
-    let required = json!({ "servers": { "far": { "required": true } } });
-    write(&file, &servers, required);
-    let mut gateway = Running::start(&file);
-    let url = gateway.url();
-    let ready_with = |status: &str| {
-        let start = Instant::now();
-        loop {
-            let response = get(&url, "/readyz");
-            if response.starts_with(&format!("HTTP/1.1 {status} ")) {
-                return response;
-            }
-            assert!(start.elapsed() < Duration::from_secs(30), "{response}");
-            // sleep: the result of a check is used for one second, and its end sends no event.
-            std::thread::sleep(Duration::from_millis(100));
-        }
-    };
-    ready_with("200");
-    drop(first);
-    let response = ready_with("503");
-    assert!(response.contains("\r\n\r\nfar: it "), "{response}");
-    let (_second, _) = serve(address);
-    ready_with("200");
-}
-
-/// A liveness probe restarts a gateway that does not respond within 30 s.
-#[test]
-fn a_server_that_hangs_delays_neither_health_checks_nor_other_servers() {
-    let file = file("hangs");
-    let hangs = json!({ "command": "sleep", "args": ["600"] });
-    write(
-        &file,
-        &json!({ "calc": { "command": calc() }, "hangs": hangs }),
-        json!({}),
-    );
-    let start = Instant::now();
-    let mut gateway = Running::start(&file);
-    let url = gateway.url();
-    assert!(status(&url, "/healthz").contains("200"));
-    let called = mcp(&["call", &url, "calc__add", "a=2", "b=3"]);
-    assert_eq!(text(&called.stdout), "5\n", "{}", text(&called.stderr));
-    // The first attempt to connect ends after 30 s.
-    assert!(start.elapsed() < Duration::from_secs(28));
 }
 
 #[test]

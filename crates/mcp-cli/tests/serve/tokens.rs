@@ -24,6 +24,8 @@ fn write_tokens(file: &Path, tokens: &Value, more: Value) {
     let mut gateway = more;
     gateway["auth"]["tokens"] = tokens.clone();
     gateway["access"] = json!([{ "name": "add", "scope": "math:add" }]);
+    let common = json!({ "accounts": "gateway" });
+    gateway["servers"] = json!({ "one": common, "two": common });
     let servers = json!({ "one": { "command": calc() }, "two": { "command": example("ask") } });
     write(file, &servers, gateway);
 }
@@ -160,7 +162,8 @@ fn tokens_of_the_file_are_accepted_and_missing_scopes_are_warnings() {
     write_tokens(&file, &users(), json!({}));
     let checked = check(&file);
     assert!(checked.status.success(), "{checked:?}");
-    assert!(!text(&checked.stderr).contains("warning"), "{checked:?}");
+    let said = text(&checked.stderr);
+    assert!(!said.contains("warning"), "{said}");
     let auth = json!({ "auth": { "scopes": ["tools"] } });
     write_tokens(
         &file,

@@ -145,6 +145,16 @@ impl AuthSection {
             Source::Tokens(tokens) => tokens.iter().any(|token| token.subject == user),
         }
     }
+
+    /// Returns whether several users can exist.
+    pub(super) fn has_several_users(&self) -> bool {
+        match &self.source {
+            Source::Issuer(_) => true,
+            Source::Tokens(tokens) => tokens
+                .iter()
+                .any(|token| token.subject != tokens[0].subject),
+        }
+    }
 }
 
 impl TryFrom<Members> for AuthSection {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::path::Path;
 
 use mcp_client::Error;
 use mcp_host::{
@@ -78,34 +79,54 @@ fn header_sources(server: &ServerConfig) -> Vec<&str> {
     names.chain(headers_helper.iter().map(|_| HELPER)).collect()
 }
 
-/// Returns the description of the first part of the configuration whose name says that it is a credential, for example
-/// `variable "API_TOKEN"`. Returns `None` if there is no such part. Accounts replace headers and variables, but not arguments and
-/// URLs.
-fn credential(server: &ServerConfig, has_accounts: bool) -> Option<String> {
-    let (replaced, common) = match &server.launch {
+/// Returns the first reference in a text to a variable whose name says that its value is secret, for example
+/// `${env:API_TOKEN}`.
+fn secret_reference(text: &str) -> Option<&str> {
+    let mut references = text.match_indices("${").map(|(at, _)| {
+        let end = text[at..].find('}').map_or(text.len(), |end| at + end + 1);
+        &text[at..end]
+    });
+    references.find(|reference| is_secret_name(reference))
+}
+
+/// Returns the description of a credential that accounts do not replace, because it is in an argument or in the URL. A credential
+/// is found only if its name, or the name of its variable, says that it is secret.
+fn credential_beside_accounts(server: &ServerConfig) -> Option<String> {
+    let (kind, names, texts) = match &server.launch {
         Launch::Http { url, .. } => {
-            let mut headers = header_sources(server).into_iter();
-            let header = headers.find(|source| *source == HELPER || is_secret_name(source));
             let query = url.split_once('?').map_or("", |(_, query)| query);
-            let mut parameters = query.split('&').filter_map(|pair| pair.split('=').next());
-            let parameter = parameters.find(|name| is_secret_name(name));
-            let parameter = parameter.map(|name| format!("parameter {name:?} of the URL"));
-            (header.map(shown), parameter)
+            let names = query.split('&').filter_map(|pair| pair.split('=').next());
+            ("parameter", names.collect(), std::slice::from_ref(url))
         }
-        Launch::Stdio { args, env, .. } => {
-            let variable = env.keys().find(|name| is_secret_name(name));
+        Launch::Stdio { args, .. } => {
             // An option, or a header such as `Authorization: Bearer x`.
-            let named = args
-                .iter()
-                .filter(|word| word.starts_with('-') || word.contains(": "));
-            let mut names = named.filter_map(|word| word.split(['=', ':']).next());
-            let argument = names.find(|name| is_secret_name(name));
-            let argument = argument.map(|name| format!("argument {name:?}"));
-            (variable.map(|name| format!("variable {name:?}")), argument)
+            let named = |word: &&String| word.starts_with('-') || word.contains(": ");
+            let names = args.iter().filter(named);
+            let names = names.filter_map(|word| word.split(['=', ':']).next());
+            ("argument", names.collect::<Vec<_>>(), &**args)
         }
-        _ => (None, None),
+        _ => return None,
     };
-    replaced.filter(|_| !has_accounts).or(common)
+    let name = names.into_iter().find(|name| is_secret_name(name));
+    let name = name.map(|name| format!("{kind} {name:?}"));
+    name.or_else(|| {
+        let reference = texts.iter().find_map(|text| secret_reference(text))?;
+        Some(format!("value of {reference}"))
+    })
+}
+
+/// Returns whether the server is `mcp bridge`, which uses the sign-ins in a file, and the file is not set.
+fn has_default_sign_ins(server: &ServerConfig) -> bool {
+    let Launch::Stdio {
+        command, args, env, ..
+    } = &server.launch
+    else {
+        return false;
+    };
+    let program = Path::new(command).file_stem();
+    program.is_some_and(|name| name == "mcp")
+        && args.first().is_some_and(|command| command == "bridge")
+        && !env.contains_key("MCP_TOKENS")
 }
 
 /// An enabled server of the file.
@@ -122,14 +143,33 @@ pub(super) struct ServerEntry {
 }
 
 impl ServerEntry {
-    /// Returns a warning if the server receives the same credentials for all users of the gateway.
-    pub(super) fn common_identity(&self) -> Option<String> {
+    /// Returns a warning if all users of the gateway have the same account at the server, and the file does not say that this is
+    /// intended.
+    pub(super) fn common_account(&self) -> Option<String> {
         let name = &self.name;
-        let source = credential(&self.server, self.accounts.is_some())?;
+        let place = format!("/gateway/servers/{name}");
+        let Some(accounts) = &self.accounts else {
+            let is_intended = self.settings.is_shared || self.settings.accounts.is_some();
+            return (!is_intended).then(|| {
+                format!(
+                    "/mcpServers/{name}: all users of the gateway have the same account at this server, so each user has the rights and sees \
+                     the data of this account; set \"accounts\" of {place} to an account for each user or, if one account is intended, to \
+                     \"gateway\""
+                )
+            });
+        };
+        if let Some(source) = credential_beside_accounts(&self.server) {
+            return Some(format!(
+                "/mcpServers/{name}: the server gets the same {source} for all users of the gateway, because an account replaces only \
+                 headers or variables; use a header or variable in \"accounts\" of {place}"
+            ));
+        }
+        let (user, _) = accounts
+            .iter()
+            .find(|(_, server)| has_default_sign_ins(server))?;
         Some(format!(
-            "/mcpServers/{name}: the server gets the same {source} for all users of the gateway, so each user has the rights of \
-             this credential; use a header or variable in \"accounts\" of /gateway/servers/{name} or, if the data of the server is the same for all \
-             users, \"shared\": true"
+            "{place}/accounts/{user:?}: without the variable \"MCP_TOKENS\", mcp bridge uses the sign-ins in the file of the user who runs the \
+             gateway; set it to a separate file for each user"
         ))
     }
 

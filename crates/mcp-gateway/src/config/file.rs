@@ -10,7 +10,8 @@ use http::{HeaderName, Uri};
 use mcp_host::{Launch, NetworkConfig, ServerConfig, Variables};
 use mcp_protocol::InvalidServer;
 use mcp_server::StateKeys;
-use serde::de::IgnoredAny;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, IgnoredAny, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
@@ -157,12 +158,42 @@ impl fmt::Debug for ClusterSection {
     }
 }
 
+/// The accounts with which users use a server.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Accounts {
+    /// All users have the account of the gateway.
+    Gateway,
+    /// The headers or variables that the server receives for each user, by the name of the user. They replace the headers or
+    /// variables in `mcpServers`.
+    Users(BTreeMap<String, AccountSection>),
+}
+
+struct AccountsVisitor;
+
+impl<'de> Visitor<'de> for AccountsVisitor {
+    type Value = Accounts;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object with the account of each user, or \"gateway\"")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Accounts, E> {
+        match text {
+            "gateway" => Ok(Accounts::Gateway),
+            // The text can be a credential, so it is not quoted.
+            _ => Err(E::invalid_type(Unexpected::Other("another text"), &self)),
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Accounts, A::Error> {
+        BTreeMap::deserialize(MapAccessDeserializer::new(map)).map(Accounts::Users)
+    }
+}
+
 /// Reads accounts. `null` is an error: it could be read as "no accounts", and all users would then have the account of the
 /// gateway.
-fn accounts<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<BTreeMap<String, AccountSection>>, D::Error> {
-    BTreeMap::deserialize(deserializer).map(Some)
+fn accounts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Accounts>, D::Error> {
+    deserializer.deserialize_any(AccountsVisitor).map(Some)
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -174,10 +205,9 @@ pub(super) struct ServerSection {
     pub(super) is_required: bool,
     #[serde(rename = "shared")]
     pub(super) is_shared: bool,
-    /// The headers or variables that the server receives for each user, by the name of the user. They replace the headers or
-    /// variables in `mcpServers`. `None` if all users have the account of the gateway.
+    /// If the setting is absent, all users have the account of the gateway, and a warning says so.
     #[serde(deserialize_with = "accounts")]
-    pub(super) accounts: Option<BTreeMap<String, AccountSection>>,
+    pub(super) accounts: Option<Accounts>,
     pub(super) max_connections: Option<NonZeroUsize>,
     pub(super) max_connections_per_client: Option<NonZeroUsize>,
     #[serde(rename = "readOnly")]

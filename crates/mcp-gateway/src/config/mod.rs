@@ -19,10 +19,11 @@ use mcp_jsonrpc::decode_owned;
 use mcp_protocol::InvalidServer;
 use serde::de::IgnoredAny;
 
+use self::auth::AuthSection;
 pub use self::auth::{ClientToken, TokenSource};
 use self::entry::ServerEntry;
 pub use self::file::AuditArguments;
-use self::file::{AccountSection, File, ProxyUrl, Section, ServerSection};
+use self::file::{AccountSection, Accounts, File, ProxyUrl, Section, ServerSection};
 use crate::gateway::{Gateway, GatewayBuilder, Settings};
 use crate::parked::Cluster;
 
@@ -93,7 +94,7 @@ fn read_accounts(
     } else if section.auth.is_none() {
         "users have no names without /gateway/auth; add \"auth\"".to_owned()
     } else if accounts.is_empty() {
-        "no user has an account; add one, or remove \"accounts\" if all users may use the account of the gateway".to_owned()
+        "no user has an account; add one, or write \"accounts\": \"gateway\" if all users may use the account of the gateway".to_owned()
     } else if accounts.len() > MAX_ACCOUNTS {
         format!(
             "the server has more than {MAX_ACCOUNTS} accounts, which is the limit of a file; read them in a program with a user connector"
@@ -107,6 +108,32 @@ fn read_accounts(
         return accounts.collect();
     };
     Err(invalid(format!(": {problem}")))
+}
+
+/// Reads the settings of an enabled server.
+fn read_entry(
+    name: &str,
+    server: &ServerConfig,
+    settings: ServerSection,
+    section: &Section,
+) -> Result<ServerEntry, InvalidServer> {
+    let accounts = match &settings.accounts {
+        Some(Accounts::Users(users)) => {
+            let accounts = read_accounts(users, server, &settings, section);
+            Some(
+                accounts
+                    .map_err(|error| invalid(format!("/gateway/servers/{name}/accounts{error}")))?,
+            )
+        }
+        Some(Accounts::Gateway) | None => None,
+    };
+    Ok(ServerEntry {
+        name: name.to_owned(),
+        server: server.clone(),
+        settings,
+        certificates: String::new(),
+        accounts,
+    })
 }
 
 impl GatewayConfig {
@@ -142,20 +169,15 @@ impl GatewayConfig {
             let namespace = namespace.unwrap_or_else(|| name.to_owned());
             namespaces.insert(namespace.clone());
             if !server.is_enabled {
+                if settings.is_required {
+                    return Err(invalid(format!(
+                        "/gateway/servers/{name}/required: the server is disabled in /mcpServers/{name}, so it would never be checked; remove \
+                         \"required\" or enable the server"
+                    )));
+                }
                 continue;
             }
-            let accounts = settings.accounts.as_ref();
-            let accounts = accounts
-                .map(|accounts| read_accounts(accounts, server, &settings, &section))
-                .transpose()
-                .map_err(|error| invalid(format!("/gateway/servers/{name}/accounts{error}")))?;
-            let entry = ServerEntry {
-                name: name.to_owned(),
-                server: server.clone(),
-                accounts,
-                settings,
-                certificates: String::new(),
-            };
+            let entry = read_entry(name, server, settings, &section)?;
             if let Some(earlier) = servers.insert(namespace.clone(), entry) {
                 return Err(invalid(format!(
                     "/gateway/servers: the servers {:?} and {name:?} have the same namespace {namespace:?}; set \"namespace\" of one of them",
@@ -323,12 +345,12 @@ impl GatewayConfig {
     pub fn warnings(&self) -> Vec<String> {
         let servers = || self.servers.values();
         let readable = servers().filter_map(ServerEntry::readable_headers);
-        let one_for_each_user =
-            |entry: &&ServerEntry| !entry.settings.is_shared && self.section.auth.is_some();
+        let auth = self.section.auth.as_ref();
+        let has_users = auth.is_some_and(AuthSection::has_several_users);
         let common = servers()
-            .filter(one_for_each_user)
-            .filter_map(ServerEntry::common_identity);
-        let auth = self.section.auth.iter();
+            .filter(|_| has_users)
+            .filter_map(ServerEntry::common_account);
+        let auth = auth.into_iter();
         let scopes = auth.flat_map(|auth| auth.scope_warnings(self.section.access.scopes()));
         readable.chain(common).chain(scopes).collect()
     }

@@ -226,71 +226,49 @@ fn authorization_and_scopes_are_read_from_the_file() {
 }
 
 #[test]
-fn a_credential_that_all_users_share_is_a_warning_unless_the_server_is_shared() {
-    let warnings = |auth: &str, headers: &str, shared: bool| {
+fn one_account_for_all_users_is_a_warning_unless_the_file_says_that_it_is_intended() {
+    let warnings = |auth: &str, server: &str, settings: &str| {
         let text = format!(
-            r#"{{"mcpServers":{{"notes":{{"url":"https://notes.example.com/mcp","headers":{headers}}},"git":{{"command":"git"}}}},
-                "gateway":{{"publicUrl":"https://mcp.example.com/mcp"{auth},"servers":{{"notes":{{"shared":{shared}}}}}}}}}"#
+            r#"{{"mcpServers":{{"notes":{server}}},
+                "gateway":{{"publicUrl":"https://mcp.example.com/mcp"{auth},"servers":{{"notes":{settings}}}}}}}"#
         );
         GatewayConfig::parse(&text).unwrap().warnings()
     };
-    let auth = r#","auth":{"issuer":"https://id.example.com"}"#;
-    let token = r#"{"Authorization":"Bearer x"}"#;
-    let found = warnings(auth, token, false);
-    assert_eq!(found.len(), 1, "{found:?}");
-    for part in ["/mcpServers/notes", "\"Authorization\"", "\"shared\": true"] {
-        assert!(found[0].contains(part), "{found:?}");
-    }
-    assert!(!found[0].contains("Bearer"), "{found:?}");
-    for (auth, headers, shared) in [
-        (auth, token, true),
-        (auth, r#"{"x-trace":"1"}"#, false),
-        ("", token, false),
+    let issuer = r#","auth":{"issuer":"https://id.example.com"}"#;
+    let tokens = |users: [&str; 2]| {
+        let tokens = users.map(|user| format!(r#"{{"token":"${{X}}","subject":"{user}"}}"#));
+        format!(r#","auth":{{"tokens":[{}]}}"#, tokens.join(","))
+    };
+    let url = r#"{"url":"https://notes.example.com/mcp"}"#;
+    for server in [
+        url,
+        r#"{"command":"notes"}"#,
+        r#"{"command":"mcp","args":["bridge","https://n.example/mcp","--stdio"]}"#,
     ] {
-        assert_eq!(warnings(auth, headers, shared), [""; 0]);
+        for auth in [issuer, &tokens(["ada", "bob"])] {
+            let found = warnings(auth, server, "{}");
+            assert_eq!(found.len(), 1, "{found:?}");
+            for part in ["/mcpServers/notes", "\"accounts\"", "\"gateway\""] {
+                assert!(found[0].contains(part), "{found:?}");
+            }
+        }
+    }
+    for (auth, settings) in [
+        (issuer, r#"{"accounts":"gateway"}"#),
+        (issuer, r#"{"shared":true}"#),
+        ("", "{}"),
+        (&tokens(["ada", "ada"]), "{}"),
+    ] {
+        assert_eq!(warnings(auth, url, settings), [""; 0]);
     }
 }
 
 #[test]
-fn a_credential_of_a_program_or_url_is_a_warning_too() {
-    for (server, source) in [
-        (
-            r#"{"command":"x","env":{"PATH":"/bin","API_TOKEN":"${env:X}"}}"#,
-            "variable \"API_TOKEN\"",
-        ),
-        (
-            r#"{"command":"x","args":["-v","--password","${env:X}"]}"#,
-            "argument \"--password\"",
-        ),
-        (
-            r#"{"command":"x","args":["--api-key=${env:X}"]}"#,
-            "argument \"--api-key\"",
-        ),
-        (
-            r#"{"command":"mcp","args":["--header","Authorization: Bearer ${env:X}"]}"#,
-            "argument \"Authorization\"",
-        ),
-        (
-            r#"{"url":"https://n.example/mcp?a=b&key=${env:X}"}"#,
-            "parameter \"key\" of the URL",
-        ),
-        (
-            r#"{"command":"x","args":["key","--path","token"],"env":{"PATH":"/bin"}}"#,
-            "",
-        ),
-        (r#"{"url":"https://n.example/key?a=token"}"#, ""),
-    ] {
-        let text = format!(
-            r#"{{"mcpServers":{{"n":{server}}},
-                "gateway":{{"publicUrl":"https://mcp.example.com/mcp","auth":{{"issuer":"https://id.example.com"}}}}}}"#
-        );
-        let found = GatewayConfig::parse(&text).unwrap().warnings();
-        assert_eq!(found.is_empty(), source.is_empty(), "{server} {found:?}");
-        assert!(
-            found.iter().all(|text| text.contains(source)),
-            "{server} {found:?}"
-        );
-    }
+fn a_disabled_server_cannot_be_required() {
+    let text = r#"{"mcpServers":{"notes":{"command":"notes","disabled":true}},
+        "gateway":{"servers":{"notes":{"required":true}}}}"#;
+    let error = error(text);
+    assert!(error.contains("/gateway/servers/notes/required"), "{error}");
 }
 
 #[test]

@@ -131,8 +131,10 @@ impl Core {
         }
         let responds = timeout(RESPONSE_TIMEOUT, async {
             let connection = self.shared().await.map_err(|_| "it is not connected")?;
-            let response = connection.client.ping().await;
+            let response = connection.check().await;
             response.map_err(|error| match error {
+                // For example, the server is a proxy whose server has ended.
+                Error::Rejected(_) => "it reports that it cannot serve requests",
                 // For example, the server has refused the token.
                 Error::Transport(error) if !error.is_temporary() => "it does not accept requests",
                 _ => "it does not respond",
@@ -160,7 +162,7 @@ impl Core {
             None => false,
             Some(NewestConnection::Opening) => true,
             Some(NewestConnection::Open(connection)) => {
-                let response = timeout(CLIENT_CONNECTION_TIMEOUT, connection.client.ping());
+                let response = timeout(CLIENT_CONNECTION_TIMEOUT, connection.check());
                 matches!(response.await, Ok(Ok(_))) || !self.connections.has_room(&self.upstream)
             }
         }

@@ -20,10 +20,12 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mcp_host::matches_pattern;
-use mcp_jsonrpc::{Notification, Request};
+use mcp_jsonrpc::{ErrorObject, Notification, Request};
 use mcp_protocol::http_headers::HeaderParams;
 use mcp_protocol::middleware::Layers;
-use mcp_protocol::{InvalidServer, Reply, RequestContext, ServerFacts, Service, Session, lock};
+use mcp_protocol::{
+    BoxFuture, InvalidServer, Reply, RequestContext, ServerFacts, Service, Session, lock,
+};
 use tokio::task::JoinSet;
 
 pub use self::access::{AccessPolicy, AccessRule, ItemKind};
@@ -282,6 +284,19 @@ impl Service for Gateway {
                 proxy.notification(notification, session);
             }
         }
+    }
+
+    fn readiness(&self) -> Option<BoxFuture<'static, Result<(), ErrorObject>>> {
+        let state = Arc::clone(&self.0);
+        Some(Box::pin(async move {
+            // The client may not know all servers, so they are not named.
+            match state.unready().await.is_empty() {
+                true => Ok(()),
+                false => Err(ErrorObject::internal(
+                    "a required server behind this gateway cannot serve requests",
+                )),
+            }
+        }))
     }
 
     fn sign(&self, parts: &[&[u8]]) -> Option<String> {

@@ -9,6 +9,7 @@ use mcp_jsonrpc::{ErrorObject, Notification, ParseError, Request, decode, quote}
 use mcp_types::{InitializeRequestParams, InitializeResult, method};
 
 use super::layered::Layered;
+use super::readiness;
 use super::stateless::StatelessServer;
 use crate::gate::Offers;
 use crate::middleware::{Discarded, LayeredLink, Receive, Role};
@@ -218,7 +219,7 @@ impl ServerSession {
 
     fn answer_now(&self, request: &Request<'_>, exchange: Exchange) -> Reply {
         match &*request.method {
-            method::PING => Reply::ok(Payload::Empty),
+            method::PING => readiness::answer(&*self.service, request, Payload::Empty),
             method::INITIALIZE => self.initialize(request.params),
             method => match self.refusal(method) {
                 Some(error) => Reply::error(error),

@@ -7,6 +7,7 @@ use mcp_jsonrpc::{ErrorObject, Notification, Request, RequestId};
 use mcp_types::method;
 use mcp_types::v2026_07_28::DiscoverResult;
 
+use super::readiness;
 use crate::gate::Offers;
 use crate::middleware::Layers;
 use crate::modern::{ClientIdentityCache, RawRequestMeta, RequestMeta, StandardHeaders};
@@ -134,7 +135,7 @@ impl StatelessServer {
         if request.method == method::SERVER_DISCOVER {
             let mut discovered = Payload::of(known.discovered());
             discovered.add_result_meta(Arc::clone(result_meta));
-            return Reply::ok(discovered);
+            return readiness::answer(service, request, discovered);
         }
         let principal = exchange.link().origin().principal.cloned();
         let session = Session::of_request(meta, known.offers, principal, &known.facts.tolerance);

@@ -6,12 +6,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_jsonrpc::{Notification, Request};
+use mcp_jsonrpc::{ErrorObject, Notification, Request};
 use mcp_types::{Implementation, ServerCapabilities};
 
 use crate::http_headers::HeaderParams;
 use crate::middleware::Layers;
-use crate::{Budget, CacheHint, Reply, Revision, Session, Tolerance};
+use crate::{BoxFuture, Budget, CacheHint, Reply, Revision, Session, Tolerance};
 
 pub use context::RequestContext;
 
@@ -60,6 +60,13 @@ pub trait Service: Send + Sync + 'static {
     /// Returns whether the service handles a method that is not part of the protocol. Default: `false`.
     fn has_method(&self, _method: &str) -> bool {
         false
+    }
+
+    /// Returns a future that fails if the service cannot serve requests, because a server behind it does not respond. Called for
+    /// `ping` and `server/discover` if the client asks so. Default: `None`, which means that the service is always ready.
+    #[doc(hidden)]
+    fn readiness(&self) -> Option<BoxFuture<'static, Result<(), ErrorObject>>> {
+        None
     }
 
     /// Returns the limit on the memory of the subscriptions and cached roots of all sessions. Default: a separate
@@ -135,6 +142,10 @@ impl<S: Service + ?Sized> Service for Arc<S> {
 
     fn deadline(&self) -> Option<Duration> {
         (**self).deadline()
+    }
+
+    fn readiness(&self) -> Option<BoxFuture<'static, Result<(), ErrorObject>>> {
+        (**self).readiness()
     }
 
     fn has_method(&self, method: &str) -> bool {

@@ -54,7 +54,32 @@ fn a_credential_that_accounts_do_not_replace_is_a_warning() {
             "\"key\"",
         ),
         (
-            r#"{"command":"x","env":{"TOKEN":"${OWN}"}}"#,
+            r#"{"command":"x","args":["--header","Authorization: Bearer ${OWN}"]}"#,
+            r#"{"env":{"A":"a"}}"#,
+            "\"Authorization\"",
+        ),
+        (
+            r#"{"command":"x","args":["${HOME}","${env:GIT_TOKEN:-x}"]}"#,
+            r#"{"env":{"A":"a"}}"#,
+            "${env:GIT_TOKEN:-x}",
+        ),
+        (
+            r#"{"url":"https://n.example/${env:API_KEY}/mcp"}"#,
+            r#"{"headers":{"x-a":"a"}}"#,
+            "${env:API_KEY}",
+        ),
+        (
+            r#"{"command":"/bin/mcp","args":["bridge","https://n.example/mcp","--stdio"]}"#,
+            r#"{"env":{"A":"a"}}"#,
+            "/accounts/\"ada\": without the variable \"MCP_TOKENS\"",
+        ),
+        (
+            r#"{"command":"mcp","args":["bridge","https://n.example/mcp","--stdio"]}"#,
+            r#"{"env":{"MCP_TOKENS":"/a"}}"#,
+            "",
+        ),
+        (
+            r#"{"command":"x","args":["key"],"env":{"TOKEN":"${OWN}"}}"#,
             r#"{"env":{"TOKEN":"a"}}"#,
             "",
         ),
@@ -171,12 +196,12 @@ fn incomplete_accounts_and_accounts_of_unknown_users_are_errors() {
         (
             r#"{"accounts":null}"#,
             tokens,
-            "expected an object, found null",
+            "an object with the account of each user, or \"gateway\", found null",
         ),
         (
             r#"{"accounts":{}}"#,
             tokens,
-            "no user has an account; add one, or remove",
+            "no user has an account; add one, or write",
         ),
         (
             r#"{"accounts":{"ada":{"headers":{"a":"b"}},"ada":{"headers":{"a":"c"}}}}"#,
