@@ -297,7 +297,7 @@ async fn only_declared_modes_are_answered() {
 
 // proves: ELIC-007, ELIC-067, ELIC-068, M-ELIC-006, M-ELIC-039, M-ELIC-040, M-ELIC-051
 #[tokio::test]
-async fn only_the_host_opens_the_url() {
+async fn the_client_never_opens_the_url_of_an_elicitation() {
     let (listener, address) = listen().await;
     let visited = tokio::spawn(async move { listener.accept().await.map(drop) });
     let builder = client().on_elicit_url(async |ask| ask.accept());

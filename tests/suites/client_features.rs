@@ -124,7 +124,7 @@ async fn a_list_that_needs_too_much_memory_is_an_error() {
 
 // proves: PAGE-001, PAGE-007, PAGE-008, PAGE-009, PAGE-010, PROMPT-020, M-PAGE-001, M-PAGE-005, M-PAGE-006, M-PAGE-007, M-PROMPT-014, M-PAGE-008
 #[tokio::test]
-async fn lists_are_followed_to_their_end_with_cursors_untouched() {
+async fn lists_are_read_to_their_last_page_with_unchanged_cursors() {
     let builder = client().strictness(Strictness::Strict);
     let (mut wire, client) = PipeEnd::with_tools(builder).await;
     let listing = listing(&client);

@@ -55,7 +55,7 @@ async fn subscriptions_do_not_wait_until_other_subscriptions_have_ended() {
 
 /// A resource whose end is not confirmed is subscribed to again after a few seconds.
 #[tokio::test(start_paused = true)]
-async fn an_unanswered_end_delays_a_subscription_to_the_same_resource_for_seconds() {
+async fn an_unanswered_unsubscribe_delays_a_new_subscription_to_its_resource_by_a_few_seconds() {
     for by_drop in [true, false] {
         let (mut wire, client) = pair().await;
         let subscribing = subscribe(&client, "test://a".to_owned());

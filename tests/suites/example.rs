@@ -11,7 +11,7 @@ use orders::{Confirm, Orders, cancel_order, server};
 use crate::prelude::*;
 
 #[tokio::test]
-async fn the_handler_is_a_function() {
+async fn the_handler_can_be_called_as_a_function() {
     let orders = Orders::sample();
     let no = Ask(Confirm { sure: false });
     assert!(cancel_order(7, no, State(orders.clone())).await.is_err());

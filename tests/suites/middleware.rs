@@ -226,7 +226,7 @@ async fn a_client_rejects_custom_methods_with_protocol_names() {
         Client::builder("host", "1").on_notification("Notifications/Message", |_: Load| {});
     let error = builder.connect(server).await.unwrap_err().to_string();
     assert!(
-        error.contains("\"Notifications/Message\": the protocol has this name"),
+        error.contains("\"Notifications/Message\": the protocol already uses this name"),
         "{error}"
     );
 }

@@ -1,8 +1,8 @@
 //! MCP Apps: the extension `io.modelcontextprotocol/ui`.
 //!
 //! An app is an HTML page of a server. A host shows it in a sandbox beside the result of a tool, and forwards messages between
-//! the page and the server. This crate has what server and host exchange: the pages as resources, the metadata of tools and
-//! pages, and the capability. The messages between host and page are not part of it.
+//! the page and the server. This crate defines the data that server and host exchange: the pages as resources, the metadata
+//! of tools and pages, and the capability. It does not define the messages between host and page.
 //!
 //! ```
 //! use mcp_apps::{Apps, Page};

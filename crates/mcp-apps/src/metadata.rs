@@ -179,7 +179,7 @@ impl Permissions {
         *self == Self::default()
     }
 
-    /// Returns each feature: whether it is requested, its name in JSON, and its name in the Permissions Policy of a browser.
+    /// Returns each feature: its name in JSON, its name in the Permissions Policy of a browser, and whether it is requested.
     pub(crate) fn features(&self) -> [(&'static str, &'static str, bool); 4] {
         [
             ("camera", "camera", self.camera),

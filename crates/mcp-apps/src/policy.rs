@@ -25,7 +25,7 @@ pub(crate) fn content_security_policy(ui: &PageUi, allows_local: bool) -> String
         ("connect-src", or(&csp.connect_domains, "'none'")),
         ("frame-src", or(&csp.frame_domains, "'none'")),
         ("base-uri", or(&csp.base_uri_domains, "'self'")),
-        // Not covered by default-src: a form could send what the page shows to any origin.
+        // `default-src` does not apply to forms. A form could otherwise send the content of the page to any origin.
         ("form-action", "'none'".to_owned()),
         ("object-src", "'none'".to_owned()),
     ];
@@ -74,8 +74,8 @@ fn is_origin(text: &str, allows_local: bool) -> bool {
     is_safe && is_host && !is_wide && is_allowed && port.parse::<u16>().is_ok()
 }
 
-/// Returns whether a host is a name of this machine or an IP address. As in browsers, a host is an address if its last label is a
-/// number, such as `127.1` or `0x7f000001`.
+/// Returns whether the host of a URL names this machine or is an IP address. As in browsers, the host is an address if its last
+/// label is a number, such as `127.1` or `0x7f000001`.
 fn is_local_or_address(host: &str) -> bool {
     let last = host.rsplit('.').next().unwrap_or_default();
     let hex = last.strip_prefix("0x").or(last.strip_prefix("0X"));

@@ -8,8 +8,8 @@ use mcp_protocol::TransportError;
 
 /// The error of a sign-in, of a renewal or of the verification of a token. The message names the
 /// URL, the invalid value and what to do. It never contains a token, a code or a password. The
-/// wording may change; [`kind`](Self::kind) does not. Only [temporary](Self::is_temporary) errors can
-/// be retried without a change.
+/// wording may change; [`kind`](Self::kind) does not. After a
+/// [temporary](Self::is_temporary) error, the same operation can be repeated without a change.
 #[derive(Clone)]
 pub struct Error(Arc<Inner>);
 

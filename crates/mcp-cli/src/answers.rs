@@ -95,7 +95,8 @@ impl Answers {
     async fn form(&self, form: ElicitForm) -> ElicitResult {
         match &self.source {
             Source::Terminal => {
-                // Reading the terminal blocks; if the call ends before, the thread ends with the program.
+                // Reading the terminal blocks the thread. If the call ends before the user answers, the thread
+                // ends with the program.
                 let asked = tokio::task::spawn_blocking(move || ask(&form));
                 asked.await.unwrap_or_else(|_| cancelled())
             }
@@ -116,7 +117,9 @@ impl Answers {
                 say_text(&format!("{} asks:", url.server.name), &url.params.message);
                 say_whole(&format!("  open {}", as_browsers_read(&url.params.url)));
                 let line = tokio::task::spawn_blocking(|| {
-                    prompt("press Enter when you have done it, or type n")
+                    prompt(
+                        "press Enter when you have done what the server asks, or type n to decline",
+                    )
                 });
                 match line.await.ok().flatten() {
                     Some(line) if line.is_empty() => url.accept(),

@@ -127,7 +127,7 @@ impl FromStr for RevisionChoice {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "auto" => Ok(Self::Auto),
-            // The other words are those of earlier versions.
+            // Earlier versions used the words `legacy` and `modern`.
             "sessions" | "legacy" => Ok(Self::SessionBased),
             "stateless" | "modern" => Ok(Self::Stateless),
             date => date.parse().map(Self::Exactly).map_err(|_| {
@@ -263,11 +263,12 @@ pub(crate) enum Command {
     /// Serve all servers of a configuration file as one server, over HTTP or stdio, in all revisions.
     #[command(
         after_help = "The file has the servers under \"mcpServers\" and settings under \"gateway\". The URL is printed. /healthz and \
-                      /readyz are for health checks. SIGTERM stops accepting calls and waits for running ones. SIGHUP reloads the \
-                      file; if the file is invalid, the gateway keeps its configuration. With \"publicUrl\", clients must send a \
+                      /readyz are for health checks. After SIGTERM, the gateway accepts no new calls and \
+                      waits for running calls. SIGHUP reloads the file; if the file is invalid, the gateway keeps its \
+                      configuration. With \"publicUrl\", clients must send a \
                       bearer token: the value of MCP_GATEWAY_TOKEN if it is set, otherwise a random token that is printed. Without \
-                      \"publicUrl\", they must send a token if MCP_GATEWAY_TOKEN is set. With \"auth\", they must send tokens of its issuer, or those \
-                      that it lists for single users. With \"cluster\" and \"publicUrl\", and \
+                      \"publicUrl\", they must send a token if MCP_GATEWAY_TOKEN is set. With \"auth\", they must send a token \
+                      of the issuer in \"auth\", or a token that \"auth\" lists. With \"cluster\" and \"publicUrl\", and \
                       without \"auth\", MCP_GATEWAY_TOKEN must be set. MCP_LOG selects what is logged."
     )]
     Serve {
@@ -310,7 +311,7 @@ pub(crate) enum Command {
         /// file already has for this server; for a new server, all kinds.
         #[arg(long, value_name = "KINDS", value_delimiter = ',')]
         only: Vec<ListKind>,
-        /// Ignore the default of an argument, because it changes each time; repeatable. The file keeps this choice.
+        /// Ignore the default of an argument, if the default changes each time; repeatable. The file keeps this choice.
         #[arg(long, value_name = "TOOL:ARGUMENT", conflicts_with = "check")]
         volatile_default: Vec<String>,
         /// The lock file.

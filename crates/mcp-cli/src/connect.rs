@@ -66,7 +66,7 @@ impl Connection {
         let builder = more(builder);
         let client = match &target.server {
             Server::Program(program) => builder.connect(child(program, options)?).await,
-            Server::Http(server) => match helped(server.clone(), options.clone())? {
+            Server::Http(server) => match helper_transport(server.clone(), options.clone())? {
                 Some(transport) => builder.connect(transport).await,
                 None => builder.connect(http(server, options)?).await,
             },
@@ -126,7 +126,7 @@ pub(crate) fn child(program: &Program, options: &Options) -> Result<ChildProcess
 
 /// Returns a transport that first runs the configured command, which writes HTTP headers. Returns `None` if no command is
 /// configured.
-pub(crate) fn helped(
+pub(crate) fn helper_transport(
     server: HttpServer,
     options: Options,
 ) -> Result<Option<impl Transport + Clone>, Failure> {

@@ -133,7 +133,7 @@ impl From<Error> for Failure {
             return Self::new(code, refused_token(challenge));
         }
         let mut text = error.to_string();
-        // The text has the reason in plain words.
+        // The text already explains why the TLS handshake failed, so its causes are not added.
         if TlsFailure::of(&error).is_some() {
             let failure = Self::new(code, text).hint_at_certificate(&error);
             let is_of_tls = true;
@@ -205,7 +205,7 @@ fn refused_token(challenge: &str) -> String {
         let text = challenge
             .iter()
             .find_map(|challenge| challenge.parameter(name));
-        // A part of a secret would not be recognized.
+        // Secrets are hidden before the text is cut, because a part of a secret would not be recognized.
         text.map(|text| {
             hide(text)
                 .chars()

@@ -41,7 +41,7 @@ pub(crate) fn start() {
         .try_init();
 }
 
-/// Writes lines to stderr without secrets, and replaces characters that change the display of a terminal.
+/// A writer to stderr that hides secrets, and replaces characters that change the display of a terminal.
 struct CleanStderr;
 
 impl Write for CleanStderr {

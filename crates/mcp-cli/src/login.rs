@@ -236,7 +236,7 @@ fn report_missing_scopes(requested: &str, granted: &str) {
         .collect();
     if !missing.is_empty() {
         say(&format!(
-            "note: the authorization server did not grant {:?}; ask its operator for them",
+            "note: the authorization server did not grant {:?}; ask its operator for these scopes",
             missing.join(" ")
         ));
     }
@@ -304,7 +304,7 @@ async fn pasted(page: &str) -> String {
             );
         } else if !line.is_empty() {
             say(
-                "this is not the address of the last page; it has a parameter \"state\" and a parameter \"code\"",
+                "this is not the address of the last page; that address has a parameter \"state\" and a parameter \"code\"",
             );
         }
     }
@@ -336,7 +336,7 @@ pub(crate) async fn logout(
         ),
         Ok(false) => {}
         Err(error) => say(&format!(
-            "warning: the tokens may be valid until they expire: {error}"
+            "warning: the tokens were not revoked, so they may be valid until they expire: {error}"
         )),
     }
     if forget_client {

@@ -77,7 +77,7 @@ pub(crate) fn write(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     let written = out.write_all(bytes).and_then(|()| out.flush());
     match written {
-        // The reader, for example `head`, has enough.
+        // The reader of stdout, for example `head`, has ended.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other.map_err(|error| Failure::usage(format!("stdout: {error}"))),
     }
@@ -130,9 +130,9 @@ fn escape_json(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
     for c in json.chars() {
         match c {
-            // Within a string it is always escaped.
+            // This character is not within a string: JSON text of a string always escapes it.
             '\r' => escaped.push(' '),
-            // The others occur only within strings.
+            // All other unsafe characters occur only within strings.
             c if is_unsafe(c) => {
                 for unit in c.encode_utf16(&mut [0; 2]) {
                     escaped.push_str(&format!("\\u{unit:04x}"));
@@ -264,7 +264,7 @@ mod tests {
         let text = "\u{1b}[2K \u{7f} \u{9b}2K \u{202e}abc\u{61c} \u{2028} \u{e0041} \r\n\t ä 😀";
         let value = json!({ text: [text] });
         let mut json = text_of(&value).unwrap();
-        // Between tokens, a server may also write this.
+        // A server may also write these characters between tokens.
         json.insert_str(1, "\r\n\t");
         let escaped = escape_json(&json);
         assert_eq!(escaped, clean(&escaped), "nothing is left to replace");

@@ -108,7 +108,7 @@ impl Target {
             .map_err(|error| Failure::usage(format!("URL {:?}: {error}", shown_text(word))))?;
         hidden::add_url(&url);
         if !names_host(word, &url) {
-            // A person can read another host, for example with letters that look like ASCII.
+            // A person may mistake the host for another host, for example because of letters that look like ASCII letters.
             say(&format!("connects to {}", shown(&url)));
         }
         let name = shown(&url);
@@ -305,7 +305,7 @@ fn advice(name: &str, words: Option<&[String]>, options: &Options) -> String {
 /// can name any program.
 fn read(name: &str, config: &ServerConfig, variables: &Variables) -> Result<Server, Failure> {
     if let Launch::Stdio { command, args, .. } = &config.launch {
-        // Before variables are replaced, which may be secrets.
+        // The words are shown before variables are replaced, because the values may be secrets.
         let words: Vec<&str> = std::iter::once(command)
             .chain(args)
             .map(|word| &**word)
@@ -317,7 +317,7 @@ fn read(name: &str, config: &ServerConfig, variables: &Variables) -> Result<Serv
         ..
     } = &config.launch
     {
-        // Before anything is hidden: a file could make a part of the command look like a secret.
+        // The command is shown before secrets are hidden: otherwise, the file could hide a part of the command as a secret.
         let command = helper.command();
         say(&format!("runs {command:?} for the headers of the server"));
     }

@@ -125,7 +125,7 @@ fn recovers(words: &[&str], tool: &str, address: SocketAddr, first: Runtime, sta
 }
 
 #[test]
-fn a_lost_session_of_a_server_is_replaced() {
+fn bridge_and_serve_replace_a_session_that_the_server_has_lost() {
     for status in [404, 400, 410].map(|status| StatusCode::from_u16(status).unwrap()) {
         let any = "127.0.0.1:0".parse().unwrap();
         let (server, address) = serve(any, status);

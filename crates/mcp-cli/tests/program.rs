@@ -324,7 +324,7 @@ fn inspect_and_doctor_report_definitions_that_hosts_cannot_use() {
 
 #[cfg(unix)]
 #[test]
-fn lines_are_processed_after_a_failed_request() {
+fn the_repl_processes_further_lines_after_a_failed_request() {
     let server = scripted_server(
         "silent",
         r#"*'"silent"'*) ;;

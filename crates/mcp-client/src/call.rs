@@ -74,14 +74,14 @@ impl<R: Request + 'static> IntoFuture for Call<R> {
 }
 
 impl<R: Request + 'static> Call<R> {
-    /// Sends the request and decodes the result. If `room` is set, it is the memory that is left for a list, in bytes. The method
-    /// first subtracts the estimated memory of the result from `room`, and fails if `room` is too small.
+    /// Sends the request and decodes the result. If `room` is set, it is the memory that is left for a list, in bytes.
+    /// Before decoding, subtracts the estimated memory of the result from `room`, and fails if `room` is too small.
     pub(crate) async fn fetch(self, room: Option<&mut usize>) -> Result<R::Result, Error> {
         let params = self.params?;
         let shared = &self.shared;
         let method = match (R::METHOD, &shared.agreed.meta) {
-            // The stateless revision has neither method: one belongs to sessions, and every
-            // response replaces the other.
+            // The stateless revision has neither method: each request contains the log level, and
+            // `server/discover` replaces `ping`.
             (method::LOGGING_SET_LEVEL, Some(meta)) => {
                 shared.offers(R::METHOD)?;
                 meta.set_level(level(params)?);

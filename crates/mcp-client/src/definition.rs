@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(hash("18446744073709551616"), hash("18446744073709551617"));
     }
 
-    // The stored hashes of a host stay valid.
+    // The hashes that hosts have stored must stay valid.
     #[test]
     fn the_hash_of_a_json_value_does_not_change_between_versions() {
         assert_eq!(

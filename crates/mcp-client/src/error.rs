@@ -147,10 +147,10 @@ pub enum Error {
         /// The parse error, if a message could not be parsed.
         cause: Option<ParseError>,
     },
-    /// The call itself is invalid. Nothing was sent.
+    /// The call or a setting is invalid. Nothing was sent.
     #[non_exhaustive]
     Invalid {
-        /// What is invalid, and what to change.
+        /// The problem, and the necessary change.
         problem: String,
     },
 }

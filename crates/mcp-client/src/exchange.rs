@@ -20,7 +20,7 @@ use crate::task_status::state::nested_task;
 
 /// Sends `request` and waits for its result, until a timeout of the request expires.
 pub(crate) async fn run(shared: &Shared, request: &mut Request) -> Result<Outcome, Error> {
-    // The revision first: it is the better reason.
+    // Checks the revision first, because its error is more precise.
     shared.has(&request.method)?;
     shared.offers(&request.method)?;
     run_undeclared(shared, request).await
@@ -120,8 +120,8 @@ async fn run_stateless(
         } else {
             without_input + 1
         };
-        // A user may need longer than the idle timeout of the server; the total timeout includes
-        // both. Without the connection the answer is of no use.
+        // Only the total timeout applies, because a user may need longer than the idle timeout. If the
+        // connection ends, the wait ends, because the answer cannot be sent.
         let answer = async {
             tokio::time::sleep(retry_delay(without_input)).await;
             required.answered_by(&*shared.inbound).await

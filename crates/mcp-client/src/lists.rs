@@ -214,8 +214,8 @@ impl List {
         self.pages::<R>().await.map_err(|(error, _)| error)
     }
 
-    /// Requests pages until a page has no cursor. The second value of an error is `true` if a later page than the first has
-    /// failed. Icons whose source is not safe to load are removed.
+    /// Requests pages until a page has no cursor. The second value of an error is `true` if the request for a page after the
+    /// first page has failed. Icons whose source is not safe to load are removed.
     async fn pages<R: ListRequest>(&self) -> Result<Vec<R::Item>, (Error, bool)> {
         let endless = |what: String| (Error::protocol(format!("{} {what}", R::METHOD)), false);
         let shared = &self.shared;

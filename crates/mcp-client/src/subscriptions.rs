@@ -140,13 +140,13 @@ impl Drop for Subscription {
         };
         if self.table.leave(self.key, &self.uri) {
             let shared = Arc::downgrade(&self.shared);
-            runtime.spawn(unsubscribe_left(shared, Arc::clone(&self.table)));
+            runtime.spawn(unsubscribe_queued(shared, Arc::clone(&self.table)));
         }
     }
 }
 
 /// Unsubscribes from the resources in the queue, one after another. These resources have no subscriptions.
-async fn unsubscribe_left(shared: Weak<Shared>, table: Arc<Subscriptions>) {
+async fn unsubscribe_queued(shared: Weak<Shared>, table: Arc<Subscriptions>) {
     while let Some(resource) = table.next_leaving() {
         for _ in 0..MAX_ATTEMPTS {
             let Some(shared) = shared.upgrade() else {

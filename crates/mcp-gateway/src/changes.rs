@@ -1,6 +1,6 @@
 //! Notifications about changes, for the clients of the gateway.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use mcp_client::ChangedList;
@@ -19,8 +19,8 @@ const MAX_SUBSCRIPTIONS_PER_CLIENT: usize = 128;
 /// Minimum number of sessions in the table at which the gateway searches the table for ended sessions and removes them.
 const MIN_SWEEP: usize = 64;
 
-/// Decides whether a client may be notified of a change. The arguments are the name of the server's mount, the URI to which the
-/// client has subscribed, and the URI of the changed resource.
+/// A function that decides whether a client may be notified of a change. The arguments are the name of the server's mount, the
+/// URI to which the client has subscribed, and the URI of the changed resource.
 pub(crate) type UpdateFilter = Box<dyn Fn(&str, &str, &str) -> bool + Send + Sync>;
 
 /// The clients that are notified of changes which the shared connection reports.
@@ -47,21 +47,24 @@ struct ChangeSubscriptions {
     open: BTreeMap<u64, Arc<ChangeSubscription>>,
 }
 
-/// Maximum number of different notifications that are kept until a subscription is acknowledged. Further notifications are
-/// dropped.
-const MAX_UNSENT: usize = 128;
-/// Maximum total size of the URIs of these notifications, in bytes. Further notifications are dropped.
-const MAX_UNSENT_BYTES: usize = 64 << 10;
-
 /// The `subscriptions/listen` request of a client of the stateless revision.
 pub(crate) struct ChangeSubscription {
     pub(crate) id: RequestId,
     pub(crate) client: Owner,
     pub(crate) link: Arc<dyn Link>,
-    /// The list changes that the subscription includes.
+    /// The methods of the notifications about changed lists that the subscription includes.
     pub(crate) lists: HashSet<&'static str>,
-    /// The notifications before the acknowledgement, which must be the first message. `None` after the acknowledgement.
-    early: Mutex<Option<Vec<(&'static str, JsonObject)>>>,
+    /// The changes before the acknowledgement, which must be the first message. `None` after the acknowledgement. Each list and
+    /// each subscribed resource is kept once, so a server cannot displace the changes of another server.
+    early: Mutex<Option<BTreeSet<EarlyChange>>>,
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum EarlyChange {
+    /// The method of the notification.
+    List(&'static str),
+    /// The URI to which the client subscribes. The changed resource can be a part of this resource.
+    Resource(Arc<str>),
 }
 
 impl ChangeSubscription {
@@ -72,33 +75,48 @@ impl ChangeSubscription {
             client: context.owner(),
             link: context.link(),
             lists,
-            early: Mutex::new(Some(Vec::new())),
+            early: Mutex::new(Some(BTreeSet::new())),
         }
     }
 
-    /// Sends a notification. Before the acknowledgement, keeps the notification instead, unless an equal notification is
-    /// already kept.
-    pub(crate) fn notify(&self, method: &'static str, params: JsonObject) {
-        let mut early = lock(&self.early);
-        let Some(early) = &mut *early else {
-            self.send(method, params);
-            return;
+    /// Notifies the client of a changed list.
+    pub(crate) fn notify_list(&self, method: &'static str) {
+        if !self.keep(|| EarlyChange::List(method)) {
+            self.send(method, JsonObject::new());
+        }
+    }
+
+    /// Notifies the client of a change of `changed`, which is the resource `subscribed` or a part of it.
+    pub(crate) fn notify_resource(&self, subscribed: &Arc<str>, changed: &str) {
+        if !self.keep(|| EarlyChange::Resource(Arc::clone(subscribed))) {
+            self.send_resource(changed);
+        }
+    }
+
+    /// Keeps a change until the acknowledgement. Returns `false` if the subscription is acknowledged.
+    fn keep(&self, change: impl FnOnce() -> EarlyChange) -> bool {
+        match &mut *lock(&self.early) {
+            Some(early) => early.insert(change()),
+            None => return false,
         };
-        let unsent = early.iter().map(|(_, params)| text_bytes(params));
-        let fits = unsent.sum::<usize>() + text_bytes(&params) <= MAX_UNSENT_BYTES;
-        let notification = (method, params);
-        if fits && early.len() < MAX_UNSENT && !early.contains(&notification) {
-            early.push(notification);
-        }
+        true
     }
 
-    /// Sends the acknowledgement, and then the notifications that were kept.
+    /// Sends the acknowledgement, and then a notification for each change that was kept.
     pub(crate) fn acknowledge(&self, params: JsonObject) {
         let mut early = lock(&self.early);
         self.send(method::NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED, params);
-        for (method, params) in early.take().into_iter().flatten() {
-            self.send(method, params);
+        for change in early.take().into_iter().flatten() {
+            match change {
+                EarlyChange::List(method) => self.send(method, JsonObject::new()),
+                EarlyChange::Resource(uri) => self.send_resource(&uri),
+            }
         }
+    }
+
+    fn send_resource(&self, uri: &str) {
+        let params = JsonObject::from_iter([("uri".to_owned(), json!(uri))]);
+        self.send(method::NOTIFICATIONS_RESOURCES_UPDATED, params);
     }
 
     fn send(&self, method: &str, mut params: JsonObject) {
@@ -109,15 +127,6 @@ impl ChangeSubscription {
             tracing::debug!(id = %self.id, "cannot notify a subscription: its client is gone");
         }
     }
-}
-
-/// Returns the total size of the texts in the params of a notification, in bytes.
-fn text_bytes(params: &JsonObject) -> usize {
-    params
-        .values()
-        .filter_map(Value::as_str)
-        .map(str::len)
-        .sum()
 }
 
 /// Returns the notification of a changed list.
@@ -205,7 +214,7 @@ impl Changes {
         for subscription in subscriptions {
             let is_of_user = user.is_none() || subscription.client.principal.as_ref() == user;
             if is_of_user && subscription.lists.contains(name) {
-                subscription.notify(name, JsonObject::new());
+                subscription.notify_list(name);
             }
         }
     }
@@ -255,20 +264,21 @@ mod tests {
     }
 
     #[test]
-    fn notifications_before_the_acknowledgement_are_limited_in_number_and_size() {
-        for (length, kept) in [(1, MAX_UNSENT), (8 << 10, 8)] {
-            let subscription = subscription(None);
-            *lock(&subscription.early) = Some(Vec::new());
-            for number in 0..2 * MAX_UNSENT {
-                let uri = format!("{number:0>length$}");
-                let params = JsonObject::from_iter([("uri".to_owned(), json!(uri))]);
-                for _ in 0..2 {
-                    subscription.notify("notifications/resources/updated", params.clone());
-                }
-            }
-            let early = lock(&subscription.early);
-            assert_eq!(early.as_ref().map(Vec::len), Some(kept), "{length}");
+    fn each_subscribed_resource_is_kept_once_until_the_acknowledgement() {
+        let subscription = subscription(None);
+        *lock(&subscription.early) = Some(BTreeSet::new());
+        let (first, second): (Arc<str>, Arc<str>) = ("bad://a".into(), "good://b".into());
+        for number in 0..1_000 {
+            subscription.notify_resource(&first, &format!("bad://a/{number}"));
         }
+        subscription.notify_resource(&second, &second);
+        subscription.notify_list(method::NOTIFICATIONS_TOOLS_LIST_CHANGED);
+        let expected = [
+            EarlyChange::List(method::NOTIFICATIONS_TOOLS_LIST_CHANGED),
+            EarlyChange::Resource(first),
+            EarlyChange::Resource(second),
+        ];
+        assert_eq!(*lock(&subscription.early), Some(BTreeSet::from(expected)));
     }
 
     #[test]
@@ -280,7 +290,7 @@ mod tests {
             .collect();
         let refused = open(Some(0)).err().unwrap();
         assert!(refused.message.contains("this client has 128"), "{refused}");
-        // Clients that cannot be distinguished have no limit of their own.
+        // The limit of one client does not apply to clients that cannot be distinguished.
         let others = MAX_SUBSCRIPTIONS - MAX_SUBSCRIPTIONS_PER_CLIENT;
         opened.extend((0..others).map(|_| open(None).unwrap()));
         let refused = open(None).err().unwrap();

@@ -37,7 +37,7 @@ pub(crate) type Identity = (Implementation, ClientCapabilities);
 /// The tool parameters that are echoed in HTTP headers, by the names of the tools.
 pub(crate) type KnownParams = HashMap<String, Arc<HeaderParams>>;
 
-/// Called with the list that changed at the server.
+/// A callback that receives the list that has changed at the server.
 pub(crate) type OnChange = Box<dyn Fn(ChangedList) + Send + Sync>;
 
 /// Maximum size of the params of a notification that is passed to the server, in bytes.
@@ -163,7 +163,7 @@ impl UpstreamConnection {
         };
         let opened = tokio::spawn(opening.in_current_span()).await;
         drop(caller);
-        // The task fails only with the runtime.
+        // The task can fail only if it panics or the runtime shuts down.
         opened
             .unwrap_or_else(|error| Err(Error::Rejected(ErrorObject::internal(error.to_string()))))
     }
@@ -240,7 +240,7 @@ impl UpstreamConnection {
     pub(crate) fn ended(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut is_open = self.is_open.subscribe();
         async move {
-            // Without a sender the connection was dropped.
+            // An error means that the connection, which has the sender, was dropped.
             let _ = is_open.wait_for(|is_open| !is_open).await;
         }
     }
@@ -391,7 +391,7 @@ pub(crate) async fn within<T>(
     })
 }
 
-/// The error of a client whose connection was ended before it was open.
+/// Creates the error for a client whose connection was ended before the connection was open.
 fn stopped(server: &str) -> Error {
     Error::Rejected(ErrorObject::internal(format!(
         "the server {server:?} was stopped before it answered, to make room for a client with fewer connections; the limit \
@@ -445,7 +445,8 @@ impl Transport for RelayTransport {
     }
 }
 
-/// The part of the gateway that receives messages of an upstream server before the client of the connection.
+/// The part of the gateway that receives the messages of an upstream server before `inner`, the client of the connection,
+/// receives them.
 struct RelayInbound {
     inner: Arc<dyn Inbound>,
     routes: Arc<Routes>,

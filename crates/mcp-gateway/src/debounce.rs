@@ -10,7 +10,8 @@ use tokio::time::sleep;
 /// Delay between the first request for a piece of work and its start. Requests during the delay do not repeat the work.
 const DELAY: Duration = Duration::from_millis(50);
 
-/// Combines requests for the same work that follow each other quickly. At most one task runs for each key.
+/// The state of each kind of work, by key. Requests for the same work that follow each other quickly are combined: at most one
+/// task runs for each key.
 #[derive(Default)]
 pub(crate) struct Debounce(Mutex<BTreeMap<&'static str, State>>);
 

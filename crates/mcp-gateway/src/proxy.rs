@@ -147,7 +147,7 @@ impl Service for Proxy {
 
     fn header_params(&self, tool: &str) -> Option<Arc<HeaderParams>> {
         if self.core.upstream.has_accounts() {
-            // They depend on the user. The server checks the headers.
+            // The parameters depend on the user, so only the server checks the headers.
             return None;
         }
         self.core.shared.known().header_params.get(tool).cloned()
@@ -188,7 +188,7 @@ impl Proxy {
             | method::RESOURCES_UNSUBSCRIBE
                 if core.shared.known().revision.is_stateless() =>
             {
-                self.set_in_session(&name, params, &context)
+                self.serve_session_method(&name, params, &context)
             }
             _ => {
                 let params = params.map(RawJson::copy);
@@ -217,8 +217,8 @@ impl Proxy {
         ))))
     }
 
-    /// Handles requests of a session-based client that do not exist on a stateless server.
-    fn set_in_session(
+    /// Handles requests of a session-based client whose methods do not exist on a stateless server.
+    fn serve_session_method(
         &self,
         name: &str,
         params: Option<&str>,

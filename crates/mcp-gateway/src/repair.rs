@@ -63,16 +63,16 @@ const PARTS: [&str; 12] = [
 /// resource in the content of a message.
 const MAX_DEPTH: usize = 10;
 
-/// Checks the JSON text of an element of a list.
+/// A function that checks the JSON text of an element of a list.
 type Check = fn(&str) -> Result<(), DecodeError>;
 
-/// Repairs results, and logs the elements that are left out.
+/// The repair of results, with a limit on the log messages about elements that are left out.
 #[derive(Debug, Default)]
 pub(crate) struct Repairs(LogLimit);
 
 impl Repairs {
-    /// Removes members that are `null` from a result of `server`, and removes elements that do not match their schema from a
-    /// list. If an element does not match, first removes its descriptive members and checks the element again.
+    /// Removes members that are `null` from a result of `server`. If the result is a list, also removes elements that do not
+    /// match their schema. If an element does not match, first removes its descriptive members and checks the element again.
     pub(crate) fn repaired(&self, method: &str, result: RawJson, server: &str) -> RawJson {
         let (list, check): (_, Check) = match method {
             method::TOOLS_LIST => ("tools", |item| decode::<Tool>(item).map(drop)),

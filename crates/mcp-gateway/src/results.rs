@@ -111,7 +111,7 @@ pub(crate) fn without_invalid_tools(result: RawJson) -> RawJson {
             has_headers |= headers.as_ref().map_or(true, |headers| !headers.is_empty());
             headers.is_ok()
         });
-        // Written again even if no tool is left out: of a repeated member, clients read the value that was checked.
+        // The list is written again even if no tool is left out: a repeated member then has only the value that was checked.
         if has_headers {
             return RawJson::copy(&list.to_string());
         }
@@ -134,7 +134,7 @@ pub(crate) fn error_for_session(
             error.code = ErrorCode::RESOURCE_NOT_FOUND;
             Err(error)
         }
-        // A session-based client cannot declare more capabilities, so its model is told.
+        // A session-based client cannot declare more capabilities, so the error is returned to its model.
         (method::TOOLS_CALL, ErrorCode::MISSING_CLIENT_CAPABILITY) => {
             let text = ContentBlock::text(error.message.into_owned());
             Ok(Payload::of(
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_for_one_user_is_private() {
+    fn the_cache_scope_of_a_result_for_one_user_is_private() {
         for (result, expected) in [
             (
                 r#"{"contents":[],"cacheScope":"public","ttlMs":5}"#,

@@ -18,7 +18,7 @@ use crate::connection::{InUse, KnownParams, UpstreamConnection};
 pub(crate) struct SharedConnection {
     current: Mutex<Option<Arc<UpstreamConnection>>>,
     /// A lock that is held while the connection is opened.
-    pub(crate) connecting: tokio::sync::Mutex<Failures>,
+    pub(crate) connecting: Arc<tokio::sync::Mutex<Failures>>,
     known: Mutex<Arc<KnownServer>>,
     /// Number of changes of the known properties.
     edition: AtomicU64,
@@ -106,7 +106,7 @@ impl SharedConnection {
         let known = KnownServer::of(&connection.client, catalog).await;
         Self {
             current: Mutex::new(Some(connection)),
-            connecting: tokio::sync::Mutex::default(),
+            connecting: Arc::default(),
             known: Mutex::new(Arc::new(known)),
             edition: AtomicU64::new(0),
             is_failing: AtomicBool::new(false),

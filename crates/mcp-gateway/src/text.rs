@@ -78,7 +78,7 @@ pub(crate) fn check_members(params: &str) -> Result<(), ErrorObject> {
     if let Some(arguments) = context.and_then(|context| object(context, "arguments")) {
         check_distinct(arguments, "context.arguments")?;
     }
-    // A server that reads another token sends its progress to the call of another client.
+    // If the server reads the token from a member in another case, its progress notifications reach the call of another client.
     let meta = object(params, "_meta");
     for (key, _) in members(meta.unwrap_or("{}")).map_while(Result::ok) {
         check_case(&member_name(key), &[PROGRESS_TOKEN_KEY], "_meta")?;
@@ -164,7 +164,7 @@ pub(crate) fn elements<'a>(object: &'a str, name: &str) -> Option<Vec<&'a RawVal
     serde_json::from_str(member(object, name)?).ok()
 }
 
-/// Writes an object member by member.
+/// A JSON object that is written member by member.
 pub(crate) struct ObjectText(String);
 
 impl ObjectText {
@@ -255,7 +255,8 @@ pub(crate) fn with_elicitation_id(params: &str) -> String {
         return params.to_owned();
     }
     let mut id = [0; 16];
-    // Without random bytes, ids repeat. Nothing refers to them, because stateless servers do not report the end.
+    // Without random bytes, ids repeat. No message refers to an id, because stateless servers do not report the end of an
+    // elicitation.
     let _ = getrandom::fill(&mut id);
     let mut text = ObjectText::new();
     text.copy_all(params, &[]);

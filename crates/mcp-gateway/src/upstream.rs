@@ -64,7 +64,7 @@ pub(crate) fn of_server(error: ErrorObject, server: &str, log: &LogLimit) -> Err
     error
 }
 
-/// Creates the transport of a connection for one user.
+/// A function that creates the transport of a connection for one user.
 type UserConnector =
     dyn Fn(&Principal, &StderrLog) -> Result<Box<dyn Transport>, Error> + Send + Sync;
 
@@ -89,8 +89,8 @@ pub struct Upstream {
     pub(crate) cluster: Option<Cluster>,
 }
 
-/// Which requests of stateless clients share a connection to a session-based server. The server may keep state for each
-/// connection. A session of a session-based client always has a separate connection.
+/// The rule for which requests of stateless clients share a connection to a session-based server. The server may keep state for
+/// each connection. A session of a session-based client always has a separate connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Sharing {
@@ -105,7 +105,7 @@ pub enum Sharing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ParkingLimits {
-    /// How long a call waits for its client, before the gateway cancels it at the server. Default 5 min.
+    /// Maximum time that a call waits for its client. After this time, the gateway cancels the call at the server. Default 5 min.
     pub lifetime: Duration,
     /// Maximum number of waiting calls. Default 1,024.
     pub max_calls: usize,
@@ -129,7 +129,7 @@ impl Default for ParkingLimits {
 }
 
 impl ParkingLimits {
-    /// Sets how long a call waits for its client.
+    /// Sets the maximum time that a call waits for its client.
     #[must_use]
     pub fn with_lifetime(mut self, lifetime: Duration) -> Self {
         self.lifetime = lifetime;
@@ -254,7 +254,7 @@ impl Upstream {
             (Some(connect), Some(client)) => {
                 let user = client.principal.as_ref();
                 let user = user.ok_or_else(|| Error::Rejected(self.unknown_user()))?;
-                // Separate, because errors contain the last lines.
+                // Each connection has a separate log, because errors contain the last lines of stderr.
                 connect(user, &StderrLog::default())
             }
             _ => Ok(self.connector.transport(&self.stderr)?),
@@ -281,8 +281,8 @@ impl Upstream {
     /// for the longest time is closed. If all connections are in use, the gateway compares the client of the new request with the
     /// client that has the most connections. If the client with the most connections has at least two more, its oldest connection
     /// is closed, and the calls on this connection fail. Otherwise, the new request fails if no connection becomes unused within
-    /// 2 s, or within 6 s while a connection is being closed for any client. If the client itself uses all connections that it
-    /// may open, its request waits up to 30 s.
+    /// 2 s, or within 6 s while a connection is being closed for any client. If the client of the new request uses all
+    /// connections that one client may open, the request waits up to 30 s.
     #[must_use]
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.max_connections = connections;
@@ -291,8 +291,8 @@ impl Upstream {
 
     /// Sets the maximum number of open connections of one client: a verified principal or, without authentication, a network
     /// address. Default: 32. At the limit, the connection of this client that has been unused for the longest time is closed. If
-    /// all connections of this client are in use, the request fails. The limit does not apply to clients over stdio. Behind a
-    /// proxy, all clients without tokens have one address.
+    /// all connections of this client are in use, the request fails unless a connection becomes unused within 30 s. The limit
+    /// does not apply to clients over stdio. Behind a proxy, all clients without tokens have one address.
     #[must_use]
     pub fn max_connections_per_client(mut self, connections: usize) -> Self {
         self.max_connections_per_client = connections;

@@ -12,7 +12,7 @@ const MAX_PER_CLIENT: usize = 1_024;
 /// Maximum total size of the URIs of the resources that one client watches, in bytes.
 const MAX_BYTES_PER_CLIENT: usize = 512 << 10;
 
-/// Counts the resources that each client watches, in all sessions and subscriptions.
+/// A counter of the resources that each client watches, in all sessions and subscriptions.
 #[derive(Default)]
 pub(crate) struct WatchCounter(Mutex<HashMap<Owner, Usage>>);
 

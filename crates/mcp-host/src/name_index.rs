@@ -8,7 +8,7 @@ impl NameIndex {
     /// Creates the index of a list with this number of items. `name` returns the name of the item at a position.
     pub(crate) fn new<'a>(length: usize, name: impl Fn(usize) -> &'a str) -> Self {
         let mut positions: Vec<_> = (0..length).collect();
-        // Stable: of several items with one name, the first is found.
+        // The sort is stable, so `find` returns the first of several items with the same name.
         positions.sort_by_key(|position| name(*position));
         Self(positions)
     }

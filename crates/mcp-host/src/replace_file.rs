@@ -8,7 +8,7 @@ use data_encoding::HEXLOWER;
 
 /// Replaces the content of a file atomically, so that a reader sees either the old or the new content. Writes the new content to
 /// a new file in the same folder. Other programs cannot predict the name of this file. If `path` is a symbolic link, the link is
-/// replaced. On Unix, only the owner can read a file that is private. Blocks the thread.
+/// replaced. If `is_private` is `true`, only the owner can read the file on Unix. Blocks the thread.
 ///
 /// # Errors
 /// The folder cannot be written, or the system has no random numbers. The old content is then unchanged.

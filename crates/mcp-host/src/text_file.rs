@@ -41,7 +41,7 @@ pub(crate) fn read_file(path: &Path, max_bytes: u64) -> Result<String> {
     let is_file = fs::metadata(path)?.is_file();
     let file = is_file.then(|| fs::File::open(path)).transpose()?;
     // Another program may have replaced the file meanwhile.
-    match file.filter(|file| file.metadata().is_ok_and(|it| it.is_file())) {
+    match file.filter(|file| file.metadata().is_ok_and(|metadata| metadata.is_file())) {
         Some(file) => read_text(file, max_bytes),
         None => Err(Error::other("it is not a regular file")),
     }

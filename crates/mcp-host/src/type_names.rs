@@ -35,13 +35,13 @@ const FOUND: [(&str, &str); 10] = [
 /// Replaces the names of types in an error of a decoder: `expected struct TlsSection` by `expected an object`. A value of the
 /// wrong type is not quoted.
 pub fn without_type_names(error: &str) -> String {
-    // A structure that is written as a list.
+    // The file has a list instead of an object.
     if let Some((start, rest)) = error.split_once("invalid length ")
         && rest.contains("expected struct ")
     {
         return format!("{start}expected an object, found a list");
     }
-    // The value of an enum is not a word. A syntax error would name a line.
+    // The decoder expected one of several words, but the value is not text. An error in the syntax would name a line.
     if let Some(start) = error.strip_suffix(": expected value") {
         return format!("{start}: expected one of the known words");
     }

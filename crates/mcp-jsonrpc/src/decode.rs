@@ -78,7 +78,8 @@ pub fn decode_params<'a, T: Deserialize<'a>>(params: Option<&'a str>) -> Result<
 pub fn decode_owned<T: DeserializeOwned>(text: &str) -> Result<T, DecodeError> {
     serde_json::from_str(text).map_err(|error| {
         let error = explain(text, &error);
-        // The decoder reports such an error at the end of the object. With one more member, it reports it before that member.
+        // The decoder reports the error of a last member at the end of the object. If one more member follows, the decoder
+        // reports the error before that member, and the pointer can be found.
         let again = with_one_more(text, error.pointer()).and_then(|(longer, end)| {
             let again = serde_json::from_str::<T>(&longer).err()?;
             (offset(&longer, &again, error.message()) <= end).then(|| explain(&longer, &again))
@@ -106,7 +107,7 @@ pub fn decode_document<T: DeserializeOwned>(
     let mut scan = Scanner::new(text, &limits);
     scan.space();
     if let Err(error) = scan.value().and_then(|_| scan.end()) {
-        // The decoder knows the line and the column of a syntax error.
+        // For a syntax error, return the error of serde_json, which has the line and the column.
         serde_json::from_str::<IgnoredAny>(text)?;
         return Err(serde_json::Error::custom(error));
     }
@@ -153,7 +154,7 @@ pub(crate) fn explain(text: &str, error: &serde_json::Error) -> DecodeError {
 
 /// Removes the middle of an error message that quotes too much of the decoded text.
 fn shorten(message: &str) -> String {
-    const SIDE: usize = 100;
+    const SIDE: usize = 150;
     let length = message.chars().count();
     if length <= 2 * SIDE + 1 {
         return message.to_owned();
@@ -170,7 +171,7 @@ fn offset(text: &str, error: &serde_json::Error, message: &str) -> usize {
         .map(str::len)
         .sum();
     let offset = (line + error.column()).min(text.len());
-    // An object or array of the wrong type has not been read.
+    // For an object or array of the wrong type, the decoder reports the position before the value.
     let is_unread = |kind| message.starts_with(kind);
     if ["invalid type: map", "invalid type: sequence"]
         .into_iter()
@@ -196,7 +197,7 @@ fn pointer(text: &str, offset: usize) -> String {
     out
 }
 
-/// Returns the member of the object or array that contains `offset`: its key or index, its start position and its text.
+/// Returns the member or item that contains `offset`: its key or index, its start position and its text.
 fn child<'a>(text: &'a str, offset: usize, limits: &Limits) -> Option<(String, usize, &'a str)> {
     children(text, limits)
         .take_while(|(_, start, _)| offset > *start)

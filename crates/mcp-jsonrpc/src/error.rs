@@ -143,7 +143,7 @@ struct Parts {
     shape: Shape,
 }
 
-/// Which kind of message an invalid frame was meant to be, as far as the frame could be read.
+/// The kind of message that an invalid frame was meant to be, as far as the frame could be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     Unknown,
@@ -192,7 +192,7 @@ impl ParseError {
         self.0.id.as_ref()
     }
 
-    /// Returns whether the frame was meant as a response. The call with this id should then fail.
+    /// Returns whether the frame was meant as a response. The call with the frame's [`id`](Self::id) should then fail.
     pub fn is_response(&self) -> bool {
         self.0.shape == Shape::Response
     }

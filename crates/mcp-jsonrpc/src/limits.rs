@@ -65,12 +65,13 @@ impl Default for Limits {
     }
 }
 
-/// Memory of a value in an array, in bytes. It includes that an array reserves up to twice the memory that its values need.
+/// Memory of a value in an array, in bytes. Includes the unused memory of an array, which reserves up to
+/// twice the memory that its values need.
 const ELEMENT: usize = 144;
 /// Memory that a short string needs in addition to its text, in bytes: the overhead of its allocation.
 const STRING: usize = 32;
-/// Memory of each member of an object after the first member, without its name, in bytes. It includes that an object has a hash
-/// table, and reserves up to twice the memory that its members need.
+/// Memory of each member of an object after the first member, without its name, in bytes. Includes the hash table of the
+/// object, and its unused memory: an object reserves up to twice the memory that its members need.
 const MEMBER: usize = 248;
 /// Memory of an array or object that is not empty, including its first member, in bytes. An object reserves memory for several
 /// members.
@@ -123,7 +124,8 @@ impl TreeSize {
     pub fn heap_bytes(&self) -> usize {
         let elements = self.nodes.saturating_sub(self.members);
         let scalars = self.nodes.saturating_sub(self.containers);
-        // Empty containers take no memory. Each other container pays for one member; an array, which has none, pays for a member of an object.
+        // Empty containers take no memory. `CONTAINER` includes one member: for an object its first member, and for an array,
+        // which has no members, a further member of an object.
         let containers = self.containers.saturating_sub(self.empty_containers);
         let more_members = self.members.saturating_sub(containers);
         self.bytes

@@ -121,12 +121,12 @@ impl MemberPositions {
         let (Some(params), Some(members)) = (request.params, request.index.params.all()) else {
             return;
         };
-        // Each position must fit, which one check of the whole text shows.
+        // Each position must fit into 32 bits. It is sufficient to check the length of the whole text.
         if u32::try_from(params.len()).is_err() {
             return;
         }
         for ((key, value), member) in members.iter().zip(&mut self.members) {
-            // Constants, so that keys need no position that has to be checked later.
+            // The keys are constants, so that no positions of keys have to be stored and checked.
             let key = match *key {
                 "name" => "name",
                 "arguments" => "arguments",

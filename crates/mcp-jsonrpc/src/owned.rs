@@ -65,7 +65,7 @@ pub enum OwnedMessage {
 }
 
 impl OwnedMessage {
-    /// Parses one message. The params and the result are slices of `buffer`, and copy no text.
+    /// Parses one message. The params and the result are slices of `buffer`; their text is not copied.
     ///
     /// # Errors
     /// The errors of [`parse`], or the frame is a batch.

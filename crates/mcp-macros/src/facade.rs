@@ -11,7 +11,7 @@ pub(crate) fn redirect(tokens: TokenStream) -> TokenStream {
     for token in tokens {
         let is_colon = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == ':');
         match token {
-            // A third colon is the one before a type.
+            // There are three colons if the path follows the colon of a type, as in `x: ::mcp_server::T`.
             TokenTree::Ident(name) if colons >= 2 && name == "mcp_server" => {
                 let root = Ident::new("mcp_sdk", name.span());
                 out.extend(quote!(#root::server));

@@ -56,8 +56,8 @@ pub(crate) struct Argument {
 }
 
 impl Function {
-    /// Reads the parameters and checks the signature. Returns the function even if there are errors. If the macro emits the
-    /// function, there are no further compile errors about it.
+    /// Reads the parameters and checks the signature. Returns the function even if there are errors, because
+    /// further compile errors would follow if the macro did not emit the function.
     pub(crate) fn parse(kind: Kind, container: Container, mut item: ItemFn) -> (Self, Result<()>) {
         let mut problems = Errors(shape(kind, container, &item).err());
         let mut params = Vec::new();
@@ -76,7 +76,7 @@ impl Function {
             params,
             is_async,
         };
-        if let Err(error) = function.check_together() {
+        if let Err(error) = function.check_combination() {
             problems.add(error);
         }
         (function, problems.0.map_or(Ok(()), Err))
@@ -90,7 +90,7 @@ impl Function {
     }
 
     /// Checks that the parameters can be combined.
-    fn check_together(&self) -> Result<()> {
+    fn check_combination(&self) -> Result<()> {
         let extractors = self.params.iter().filter_map(|param| match param {
             Param::Extractor(ty) => Some(&**ty),
             Param::Argument(_) => None,
@@ -156,7 +156,7 @@ fn shape(kind: Kind, container: Container, item: &ItemFn) -> Result<()> {
             return Err(Error::new_spanned(
                 &sig.ident,
                 format!(
-                    "a {attribute} in this `impl` block takes `&self`; move a function without it out of \
+                    "a {attribute} in this `impl` block takes `&self`; move a function without `&self` out of \
                      the block"
                 ),
             ));

@@ -22,7 +22,7 @@ impl Kind {
         }
     }
 
-    /// Returns the type of `mcp_server` that the attribute builds.
+    /// Returns the name of the type in `mcp_server` that the attribute builds.
     pub(crate) fn product(self) -> Ident {
         let name = match self {
             Self::Tool => "Tool",

@@ -73,7 +73,7 @@ pub(crate) fn without_stars(mut attribute: Attribute) -> Attribute {
     attribute
 }
 
-/// Returns the names of the variables in the URI template. Does no other checks of the template: they run when the resource is
+/// Returns the names of the variables in the URI template. The other checks of the template run when the resource is
 /// registered.
 pub(crate) fn variables(uri: &LitStr) -> Result<Vec<String>> {
     let text = uri.value();

@@ -72,7 +72,7 @@ impl RoleInstruments {
             responses: counter(
                 "discarded.responses",
                 "{response}",
-                "Responses of the peer to no pending request.",
+                "Responses of the peer that do not belong to a pending request.",
             ),
         }
     }

@@ -25,8 +25,8 @@
 //! # let _ = server;
 //! ```
 //!
-//! The conventions have the status *Development*: attributes may change with them in a minor
-//! version.
+//! The conventions have the status *Development*. If they change, the attributes may change in a
+//! minor version of this crate.
 //!
 //! The guide `telemetry.md` in the folder `docs/guide` of the repository explains more.
 //!

@@ -233,8 +233,8 @@ impl<'t> Operation<'t> {
         &self.context
     }
 
-    /// Returns whether this is an input request of the stateless revision. A server sends such a request in a result; its handler
-    /// is dropped, and runs again with the response.
+    /// Returns whether this is an input request of the stateless revision. A server sends an input request in the result of a
+    /// call. The handler of the call is dropped, and runs again with the response to the input request.
     pub(crate) fn is_input(&self) -> bool {
         self.is_input
     }
@@ -271,7 +271,7 @@ impl<'t> Operation<'t> {
         }
         let is_proof = match outcome {
             Outcome::Success { is_proof } => *is_proof,
-            // Some servers report an unknown tool in this form.
+            // Some servers report an unknown tool as a tool error, so a client does not learn names from tool errors.
             Outcome::ToolError => self.direction == Direction::Inbound,
             _ => false,
         };

@@ -48,7 +48,7 @@ impl Extractor for MetaFields<'_> {
         let (_, value) = all.find(|(name, _)| name.eq_ignore_ascii_case(key))?;
         match read_string(value)? {
             Cow::Borrowed(text) => Some(text),
-            // No format of a context has characters that need an escape.
+            // No format of the trace context uses characters that need an escape in JSON.
             Cow::Owned(_) => None,
         }
     }
@@ -77,7 +77,7 @@ struct InjectedFields(Vec<(String, String)>);
 
 impl Injector for InjectedFields {
     fn set(&mut self, key: &str, value: String) {
-        // A propagator may have nothing to say in a field, such as an empty `tracestate`.
+        // A propagator can set an empty value, for example for `tracestate`. Empty values are not sent.
         if !value.is_empty() {
             self.0.push((key.to_owned(), value));
         }
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_added_to_the_metadata_of_the_message() {
+    fn trace_fields_are_added_to_the_metadata_of_the_params() {
         let fields = [("traceparent".to_owned(), "00-\"a".to_owned())];
         for (params, expected) in [
             ("{}", r#"{"_meta":{"traceparent":"00-\"a"}}"#),
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_read_from_text_only() {
+    fn only_text_members_without_escapes_are_read_as_trace_fields() {
         let meta = MetaFields(r#"{"a":"x","b":1,"c":"\n","d":"y"}"#);
         assert_eq!(meta.get("A"), Some("x"));
         assert_eq!((meta.get("b"), meta.get("c")), (None, None));

@@ -45,8 +45,8 @@ impl Default for Telemetry {
 }
 
 impl Telemetry {
-    /// Creates telemetry with the current providers of `opentelemetry::global`. Set these providers before. The global propagator
-    /// is read for each message.
+    /// Creates telemetry with the current providers of `opentelemetry::global`. Set these providers before this call. The
+    /// global propagator is read for each message.
     pub fn new() -> Self {
         Self {
             tracer: global::tracer_with_scope(scope()),
@@ -126,7 +126,7 @@ fn scope() -> InstrumentationScope {
 impl Middleware for Telemetry {
     async fn request(&self, mut request: Request, next: Next) -> Response {
         let mut operation = Operation::start(self, &Message::of_request(&request));
-        // An input request is compared with that of the last round trip: its params are kept.
+        // The params of an input request are not changed, because they are compared with the params of the last round trip.
         if let Some(params) = operation
             .inject(request.params())
             .filter(|_| !operation.is_input())

@@ -10,8 +10,8 @@ use serde::Serialize;
 use crate::Owner;
 use crate::sync::lock;
 
-/// A limit in bytes on the memory that several owners use together, for example all sessions of a server. One owner can use at
-/// most half of the limit.
+/// A limit in bytes on the memory that several owners use together, for example all sessions of a server. An owner that is
+/// [known](Owner::is_known) can use at most half of the limit.
 ///
 /// Cloning returns another handle to the same budget.
 #[derive(Clone)]
@@ -84,7 +84,7 @@ impl BudgetPermit {
         let State { name, limit, usage } = &*self.budget.0;
         let usage = &mut *lock(usage);
         let taken = usage.owners.get(&self.owner).copied().unwrap_or(0);
-        // Owners that are not known cannot be distinguished, so they have no share.
+        // Unknown owners cannot be distinguished, so the limit for one owner does not apply to them.
         let is_over_share = self.owner.is_known() && taken.saturating_add(bytes) > limit / 2;
         if is_over_share || usage.total.saturating_add(bytes) > *limit {
             return Err(OverBudget {

@@ -1,8 +1,9 @@
 //! Down-conversion of values for older revisions: unknown members are removed, replaced, or
 //! rejected.
 //!
-//! Descriptive members are removed silently. If the meaning of a value would be lost, the conversion fails. Each function does
-//! nothing for the newest revision. Received values are not converted; unknown members in them are ignored.
+//! Descriptive members are removed silently. If the meaning of a value would be lost, the conversion fails. Except for
+//! `stateless_capabilities` and `handler_error`, each function does nothing for the newest revision.
+//! Received values are not converted; unknown members in them are ignored.
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject};
 use mcp_types::v2026_07_28::TASKS_EXTENSION;
@@ -349,7 +350,7 @@ fn sampling_block(
 /// Checks the result of an elicitation.
 ///
 /// # Errors
-/// The negotiated revision does not have these values.
+/// The content has a multiple choice answer, which does not exist before 2025-11-25.
 pub fn elicit_result(result: &mut ElicitResult, rules: &'static Rules) -> Result<(), Unsupported> {
     let lists = result
         .content

@@ -277,7 +277,7 @@ impl Offers {
             method::COMPLETION_COMPLETE => needs(Self::COMPLETIONS, "completions"),
             method::LOGGING_SET_LEVEL => needs(Self::LOGGING, "logging"),
             method::TASKS_GET | method::TASKS_UPDATE | method::TASKS_CANCEL if rules.stateless => {
-                // A server declares tasks once for both forms; the revision selects the form.
+                // On the stateless revision, a declaration of core tasks also declares the tasks extension.
                 needs(Self::TASKS | Self::TASKS_EXTENSION, TASKS_EXTENSION)
             }
             method::TASKS_GET

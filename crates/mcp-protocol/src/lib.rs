@@ -8,7 +8,7 @@
 //! ```text
 //! bytes ─► Mux::receive ─► Inbound ─► (ServerSession ─► Service)
 //!                                   └► (a client's answers to its server)
-//! bytes ◄─ Mux::poll_output ◄─ Ticket::settle ◄─ Reply
+//! bytes ◄─ Mux::poll_output ◄─ output queue ◄─ Reply
 //! ```
 //!
 //! Items that only the crates of this workspace need are hidden from this documentation, and may change in any version.

@@ -125,8 +125,8 @@ impl std::error::Error for UnknownRevision {}
 pub struct Rules {
     /// The name of the revision, as it is written in messages.
     pub name: &'static str,
-    /// The revision is stateless. Each request has its revision, the client and its capabilities in `_meta`. There is no
-    /// `initialize`, no session and no request from the server. Results have a type, and lists have cache hints.
+    /// The revision is stateless. Each request has the revision and the client's identity and capabilities in `_meta`. There is
+    /// no `initialize`, no session and no request from the server. Results have a type, and lists have cache hints.
     pub stateless: bool,
     /// The revision has batches, which must be accepted.
     pub batches: bool,

@@ -22,7 +22,7 @@ const MAX_DETAIL: usize = 512;
 /// The members that only describe an item or an implementation. If such a member does not match its schema, it can be left out.
 pub const DECORATIONS: [&str; 5] = ["icons", "annotations", "title", "websiteUrl", "description"];
 
-/// Whether harmless deviations of the peer from the specification are tolerated.
+/// The treatment of harmless deviations of the peer from the specification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Strictness {
@@ -175,7 +175,7 @@ pub fn repair_capabilities<T: DeserializeOwned>(capabilities: &mut Value) {
         if fits(name, value) {
             return true;
         }
-        // One setting or extension does not take the others.
+        // Repairs the malformed settings or extensions of the capability, so that the others are kept.
         if let Value::Object(settings) = &mut *value {
             settings.retain(|_, setting| !matches!(setting, Value::Null | Value::Bool(false)));
             for setting in settings.values_mut().filter(|setting| !setting.is_object()) {

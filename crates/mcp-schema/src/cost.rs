@@ -2,7 +2,7 @@
 //!
 //! If two levels of `allOf` each name the next level twice, the last level is checked four times. With twenty-four such levels,
 //! the last level is checked sixteen million times. A recursive schema with two overlapping alternatives doubles the work with
-//! each level of the *value*. The engines do not limit this work, so this module estimates it. For each depth of a value,
+//! each level of the *value*. The full engine does not limit this work, so this module estimates it. For each depth of a value,
 //! [`Cost::of`] counts how many schemas can apply to one part at this depth. [`Cost::admit`] multiplies this number by the size
 //! of the value.
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::graph::{Graph, Id, Kinds, Part};
 use super::{SchemaError, Violation};
 
-/// Maximum number of steps for one part at the root of a value.
+/// Maximum number of steps for the root of a value, without its parts.
 const FAN_OUT: u64 = 100_000;
 /// Maximum number of steps for a whole value. So many steps take less than a second.
 const STEPS: u64 = 10_000_000;
@@ -166,7 +166,7 @@ fn within_chain(chain: usize) -> Result<(), SchemaError> {
         return Ok(());
     }
     Err(SchemaError::new(format!(
-        "more than {CHAIN} schemas refer to each other in a row: shorten the chain"
+        "a chain in which each schema refers to the next has more than {CHAIN} schemas: shorten the chain"
     )))
 }
 
@@ -243,7 +243,8 @@ struct Named {
     instead: Option<Id>,
 }
 
-/// Returns the ways in which a schema, and the schemas that it applies to the same value, apply schemas to parts of the value.
+/// Returns how often the schema `id` applies each schema to parts of a value, directly or through the schemas that `id`
+/// applies to the same value.
 /// There is one entry for unnamed properties, one for unnamed items, and one for each named part.
 fn ways_down(flat: &mut Flat<'_>, id: Id) -> Result<Vec<Times>, SchemaError> {
     let mut unnamed: Kinds<Times> = Kinds::default();

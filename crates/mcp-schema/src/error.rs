@@ -29,7 +29,7 @@ impl SchemaError {
         Self {
             text: format!(
                 "{what} needs the cargo feature {FEATURE:?} of mcp-sdk, mcp-server, \
-                 mcp-client or mcp-schema: enable it, or leave this out of the schema"
+                 mcp-client or mcp-schema: enable the feature, or write the schema without {what}"
             )
             .into_boxed_str(),
             feature: true,

@@ -38,10 +38,10 @@ impl Engine {
         let options = jsonschema::options()
             .with_draft(draft(dialect))
             .with_pattern_options(patterns)
-            // An annotation in 2020-12, and here in all dialects.
+            // In 2020-12, `format` is an annotation. This crate treats it so in all dialects.
             .should_validate_formats(false)
             .offline();
-        // The crate panics on schemas that use one `$id` for two places.
+        // The `jsonschema` crate panics if two schemas inside `root` have the same `$id`.
         match catch_unwind(AssertUnwindSafe(|| options.build(root))) {
             Ok(Ok(validator)) => Ok(Self(validator)),
             Ok(Err(error)) => Err(refused(&error, pattern_bytes)),

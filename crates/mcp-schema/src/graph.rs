@@ -1,6 +1,6 @@
 //! A schema as a graph: the schemas that apply to a value and to its parts.
 //!
-//! The graph contains only which schema applies which other schemas. Malformed keywords are reported by the engines.
+//! The graph records only which other schemas each schema applies. Malformed keywords are reported by the engines.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};

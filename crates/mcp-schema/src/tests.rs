@@ -302,7 +302,6 @@ fn unsupported_keywords_are_rejected_with_the_name_of_the_feature() {
         );
         let error = error.unwrap_err();
         let text = error.to_string();
-        // An anchor without a target may be rejected earlier.
         assert!(text.contains(keyword), "{text}");
         assert!(text.contains("\"validate\""), "{text}");
         assert!(error.is_missing_feature());

@@ -10,8 +10,8 @@ use mcp_types::{CallToolResult, ContentBlock, JsonObject};
 /// The error of a handler. Any [`std::error::Error`] converts to it with `?`.
 ///
 /// The error of a tool is a *result* with `isError`, which the model can read and react to; only
-/// [`protocol`](Self::protocol) makes it a JSON-RPC error. For prompts and resources every error is
-/// a JSON-RPC error.
+/// [`protocol`](Self::protocol), or a conversion from a JSON-RPC error, makes it a JSON-RPC error. For
+/// prompts and resources every error is a JSON-RPC error.
 ///
 /// `HandlerError` does not implement `std::error::Error`, so that `?` can convert every type that does.
 /// Types that only convert to a boxed error, such as `anyhow::Error`, may be the error type of a
@@ -208,8 +208,8 @@ impl fmt::Display for HandlerError {
 }
 
 impl<E: Error + 'static> From<E> for HandlerError {
-    /// The model reads the text of the error, without its sources. An [`ErrorObject`] stays a JSON-RPC error. If the client lacks
-    /// the capability for an input request, the error of this input request also stays a JSON-RPC error.
+    /// Converts an error. The model reads the text of the error, without its sources. An [`ErrorObject`] stays a JSON-RPC error.
+    /// If the client lacks the capability for an input request, the error of this input request also stays a JSON-RPC error.
     fn from(error: E) -> Self {
         Self::of(&error)
     }
@@ -226,7 +226,7 @@ fn cannot_request_input() -> ErrorObject {
 /// type must not implement `std::error::Error`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a handler",
-    note = "use `HandlerError`, text, or an error that converts to `Box<dyn Error + Send + Sync>`, such as `anyhow::Error`; or implement `IntoHandlerError<Self>` for it"
+    note = "use `HandlerError`, text, or an error that converts to `Box<dyn Error + Send + Sync>`, such as `anyhow::Error`; or implement `IntoHandlerError<Self>` for the custom error type"
 )]
 pub trait IntoHandlerError<M> {
     /// Converts the error to a [`HandlerError`].

@@ -67,7 +67,7 @@ impl Folder {
         if !path.split('/').all(is_name) {
             return Ok(None);
         }
-        // The file's metadata is read before it is opened, because opening a device can have an effect.
+        // The metadata is read before the file is opened, because opening a device can have an effect.
         let opened = match self.dir.metadata(path) {
             Ok(metadata) if metadata.is_file() => self.dir.open_with(path, &read_only()),
             Ok(_) => return Ok(None),
@@ -117,7 +117,7 @@ fn is_missing(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidFilename, InvalidInput, NotADirectory, NotFound, PermissionDenied};
     matches!(
         error.kind(),
-        // The last one is also the error of a path that leads out of the folder.
+        // `PermissionDenied` is also the error of a path that leads out of the folder.
         InvalidFilename | InvalidInput | NotADirectory | NotFound | PermissionDenied
     )
 }

@@ -21,7 +21,7 @@ pub(crate) fn mac(parts: &[&[u8]]) -> String {
 #[cfg(feature = "state-keys")]
 pub(crate) fn mac_under(key: &[u8; 32], parts: &[&[u8]]) -> String {
     use ring::hmac;
-    // Derived, so that the key has only one purpose.
+    // The HMAC key is derived from `key`, so that each key has only one purpose.
     let secret = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), b"mcp cursor");
     let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_ref());
     format!("{:032x}", sign_under(&key, &message(parts)))
@@ -39,8 +39,8 @@ fn message(parts: &[&[u8]]) -> Vec<u8> {
     message
 }
 
-/// Compares two texts. The time does not depend on the first difference, so a client cannot guess an authentication code digit by
-/// digit.
+/// Compares two texts. The time does not depend on the position of the first difference, so a client cannot guess an
+/// authentication code digit by digit.
 pub(crate) fn is_equal(a: &str, b: &str) -> bool {
     let differences = a
         .bytes()
@@ -58,7 +58,7 @@ fn sign(message: &[u8]) -> u128 {
         let secret: Option<[u8; 32]> = rand::generate(&rand::SystemRandom::new())
             .ok()
             .map(rand::Random::expose);
-        // If the operating system returns no random bytes: keys of the standard library.
+        // If the operating system returns no random bytes, use the random SipHash keys of the standard library.
         let secret = secret.unwrap_or_else(|| {
             let halves = [siphash(b"first"), siphash(b"second")].map(u128::to_be_bytes);
             let mut secret = [0; 32];

@@ -219,8 +219,8 @@ impl Subscriptions {
             )));
         }
         subscription.exchange.set_endless();
-        // Under the lock: no notification precedes the acknowledgement, and none is missed after
-        // it.
+        // The acknowledgement is sent under the lock, so that no notification precedes it and no
+        // later notification is missed.
         let mut params = JsonObject::new();
         params.insert(
             "notifications".into(),

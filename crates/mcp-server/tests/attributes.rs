@@ -44,7 +44,7 @@ fn call(client: &TestClient, name: &str, arguments: Value) -> String {
 }
 
 #[test]
-fn methods_may_be_conditional_and_spread_over_several_blocks() {
+fn tool_methods_can_have_a_cfg_attribute_and_be_in_several_blocks() {
     let server = Server::builder("s", "1")
         .tools(Service.tools())
         .tools(Service.more_tools());
@@ -197,7 +197,7 @@ fn owned_resource(id: String) -> String {
 }
 
 #[test]
-fn the_options_set_the_meta_of_definitions() {
+fn the_meta_option_of_the_attributes_sets_the_meta_of_definitions() {
     let server = Server::builder("s", "1")
         .tool(owned_tool::tool())
         .prompt(owned_prompt::prompt())

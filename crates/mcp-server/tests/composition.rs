@@ -178,7 +178,7 @@ async fn rows(Cursor(after): Cursor) -> ResourcePage {
 }
 
 #[test]
-fn resources_of_a_data_source_follow_the_registered_resources() {
+fn resources_of_a_data_source_are_listed_after_the_registered_resources() {
     for revision in Revision::ALL {
         let rows = Server::builder("rows", "1").list_resources(rows);
         let server = named("Ada").mount("db", rows);

@@ -49,7 +49,7 @@ fn parse(yaml: &str) -> Result<JsonObject, String> {
     for event in Parser::new_from_str(yaml) {
         let (event, span) =
             event.map_err(|error| format!("the frontmatter is not YAML: {error}"))?;
-        // The line `---` is the first one.
+        // The YAML begins after the line `---`, which is the first line of the file.
         let line = span.start.line() + 1;
         let refuse = |what: &str| Err(format!("line {line} of the frontmatter: {what}"));
         let complete = match event {

@@ -28,7 +28,7 @@ pub enum OpenError {
         /// The format of the file. This version of the crate reads format 1.
         format: u64,
     },
-    /// The file cannot be read or written, or the thread cannot be started.
+    /// The file cannot be read or written, or the thread of the store cannot be started.
     Io {
         /// The path of the file.
         path: PathBuf,

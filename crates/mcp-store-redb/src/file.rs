@@ -102,8 +102,8 @@ impl StoreFile {
     }
 
     /// Returns an error if the file has tables of another program. Opens the file for reading only, because opening it for
-    /// writing would change it. A file that was not closed must be repaired before it can be read. Such a file is checked after
-    /// the repair.
+    /// writing would change it. A file that was not closed, for example after a crash, must be repaired before it can be read.
+    /// Such a file is checked after the repair.
     fn check_unchanged(&self, builder: &Builder) -> Result<(), OpenError> {
         let Ok(database) = builder.open_read_only(&self.path) else {
             return Ok(());

@@ -77,7 +77,7 @@ fn an_unreadable_record_does_not_hide_other_records() {
     };
     assert!(why.starts_with(&*place.0.to_string_lossy()), "{why}");
     assert!(why.contains("task a cannot be read"), "{why}");
-    // The record counts until it expires, and can be removed.
+    // The unreadable record counts as a task until it expires, and can be removed.
     assert_eq!(file.write(&[Write::Remove("c".into())]), Ok(vec![Ok(1)]));
     let sweep = Write::Sweep(Timestamp::from_millis(7));
     assert_eq!(file.write(&[sweep]), Ok(vec![Ok(2)]));

@@ -84,7 +84,7 @@ impl StoreThread {
         if pushed == Some(true)
             && let Some(jobs) = &self.jobs
         {
-            // If this queue is full, the thread looks at the events after its next batch.
+            // If this queue is full, the thread writes the events with its next batch.
             let _ = jobs.try_send(Job::Events);
         }
         pushed.is_some()

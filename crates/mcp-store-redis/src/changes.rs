@@ -62,7 +62,7 @@ impl RedisChangeBus {
     /// end the task.
     ///
     /// # Panics
-    /// Outside of a tokio runtime.
+    /// Panics outside a tokio runtime.
     pub fn receive(&self, deliver: impl Fn(&Change) + Send + Sync + 'static) -> JoinHandle<()> {
         let receiver = Receiver {
             connector: self.connector.clone(),
@@ -78,7 +78,9 @@ impl ChangeBus for RedisChangeBus {
     /// error.
     fn publish(&self, change: Change) {
         if self.changes.try_send(change).is_err() {
-            tracing::error!("a change was not published: {MAX_QUEUED} others wait for Redis");
+            tracing::error!(
+                "a change was not published: {MAX_QUEUED} other changes wait for Redis"
+            );
         }
     }
 }

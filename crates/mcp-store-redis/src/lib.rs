@@ -27,8 +27,8 @@
 //!
 //! # Requirements
 //!
-//! - Redis 7.0 or Valkey 7.2, or later. One process, a master that Sentinel watches (feature `sentinel`), or a
-//!   cluster (feature `cluster`), in which each session and each stream of events is one key.
+//! - Redis 7.0 or Valkey 7.2, or later. A single server, a master that Sentinel watches (feature `sentinel`), or a
+//!   cluster (feature `cluster`). In a cluster, each session and each stream of events is one key.
 //! - `maxmemory-policy noeviction`: a session must not be removed before it expires. At `maxmemory`
 //!   new sessions are rejected, and existing sessions continue.
 //! - Persistence (`appendonly yes`), if sessions have to survive a restart of Redis. Without it the

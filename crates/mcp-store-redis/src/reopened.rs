@@ -136,7 +136,7 @@ impl Shared {
                 }
             }
         };
-        // Time for the Sentinels and for the master.
+        // With Sentinel, two connections are opened: to a Sentinel and to the master.
         match timeout(self.connect_timeout * 2, opening).await {
             Ok(opened) => opened,
             Err(_) => Err(RedisError::from((

@@ -85,7 +85,7 @@ impl StoredEvents {
             .map(|one| StreamKey::new(id, one))
             .collect();
         while self.bytes > limits.total_bytes {
-            // The new event is not removed for itself.
+            // The new event is not removed to make room for itself.
             let has_others = self
                 .sessions
                 .get(&id)
@@ -94,7 +94,7 @@ impl StoredEvents {
             let mut by_size = by_size.map(|(_, id)| SessionId::from_bytes(*id));
             let largest = by_size.find(|other| *other != id || has_others)?;
             let removed = self.change(largest, |session| match largest == id {
-                true => session.drop_oldest_besides(key.stream),
+                true => session.drop_oldest_except(key.stream),
                 false => session.drop_oldest(),
             });
             streams.extend(removed.map(|stream| StreamKey::new(largest, stream)));
@@ -195,7 +195,7 @@ impl Session {
         }
         let mut removed = Vec::new();
         while self.bytes > allowed {
-            removed.extend(self.drop_oldest_besides(number));
+            removed.extend(self.drop_oldest_except(number));
         }
         Some(removed)
     }
@@ -214,7 +214,7 @@ impl Session {
 
     /// Removes the least recently used stream like [`drop_oldest`](Self::drop_oldest), but never removes the stream `kept`. If
     /// there is no other stream, removes the oldest event of `kept`.
-    fn drop_oldest_besides(&mut self, kept: u32) -> Option<u32> {
+    fn drop_oldest_except(&mut self, kept: u32) -> Option<u32> {
         let others = self.streams.iter().filter(|(number, _)| **number != kept);
         let oldest = others.min_by_key(|(_, stream)| stream.last);
         let Some((oldest, _)) = oldest else {
@@ -307,7 +307,7 @@ mod tests {
         // An event that is stored already.
         assert_eq!(add(1, 4, 1, 0), room(2, &[]));
         assert_eq!(add(2, 1, 1, 1), room(1, &[]));
-        // The stream that was used last at the earliest time makes room, then the events of the stream itself.
+        // The least recently used stream is removed first, then the oldest events of the stream itself.
         assert_eq!(add(2, 2, 2, 2), room(1, &[key(1, 1)]));
         assert_eq!(add(2, 3, 5, 2), room(2, &[]));
         // After an event that was not stored.
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_event_is_not_removed_to_make_room_for_itself() {
+    fn a_new_event_replaces_earlier_events_of_its_stream_at_the_total_limit() {
         let limits = StoredLimits {
             total_bytes: 4 * UNIT,
             ..LIMITS

@@ -13,7 +13,7 @@ use crate::connection::Connection;
 ///
 /// Each operation is one script, so changes by two processes never interleave. The keys of all tasks have the same hash tag, so
 /// that a cluster keeps them on one node. Every process can serve `tasks/get`, `tasks/result` and `tasks/cancel`. If the handler
-/// of a cancelled task runs in another process, it is cancelled when the other process renews the lease. Input for a task
+/// of a cancelled task runs in another process, that process cancels the handler when it renews the lease. Input for a task
 /// (`tasks/update`) must reach the process that runs the task. If a process has ended, other processes end its tasks or run them
 /// again (`TaskOptions::with_lease`).
 #[derive(Clone)]

@@ -223,8 +223,8 @@ impl ResponseBody {
         let mut first = Bytes::new();
         let mut rest = BytesMut::new();
         let mut length = 0;
-        // With a `Content-Length`, the last chunk is known to be the last. Polling for another one would wait until the
-        // connection is ready for its next request.
+        // With a `Content-Length`, the end of the body is known after its last chunk. Polling for another chunk would wait until
+        // the connection is ready for its next request.
         while !self.0.is_end()
             && let Some(data) = self.data().await
         {

@@ -122,7 +122,7 @@ impl ClientTls {
     /// Returns an error if the certificates of the system cannot be used. The next call reads them again.
     #[doc(hidden)]
     pub fn config(&self) -> Result<ClientConfig, rustls::Error> {
-        // Most clients have the default settings, each in a new value.
+        // All values with the default settings share this configuration.
         static SYSTEM: OnceLock<ClientConfig> = OnceLock::new();
         let known = match self.roots.is_empty() && self.identity.is_none() {
             true => &SYSTEM,

@@ -109,7 +109,7 @@ impl Connection for Handle {
                 .await;
             match last.as_deref() {
                 Ok(Stage::Gone(_, Some(trouble))) => Err(TransportError::new(&**trouble)),
-                // The runtime that moved the bytes has ended, and everything else with it.
+                // The runtime has ended, which released all resources of the connection.
                 _ => Ok(()),
             }
         })

@@ -82,7 +82,7 @@ impl StrayOutput {
     pub(crate) fn explain(&self, reason: Closed) -> Closed {
         match (self.count.load(Ordering::Relaxed), self.first.get()) {
             (count @ 1.., Some(first)) => reason.with_detail(format!(
-                "{count} line(s) on its stdout were not messages, the first: {first}"
+                "{count} line(s) on the server's stdout were not messages, the first: {first}"
             )),
             _ => reason,
         }

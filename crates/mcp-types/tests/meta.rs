@@ -92,7 +92,7 @@ fn the_progress_token_keeps_its_type() {
 }
 
 #[test]
-fn a_related_task_is_found() {
+fn a_related_task_is_written_to_and_read_from_meta() {
     let mut meta = Meta::new();
     meta.set_related_task("t1");
     assert_eq!(meta.related_task().unwrap().task_id, "t1");

@@ -14,7 +14,7 @@ fn answer<R: Request>(params: &R::Params, answer: &str) -> (String, R::Result) {
 }
 
 #[test]
-fn a_method_marker_has_its_types() {
+fn a_method_marker_has_the_name_the_params_and_the_result_of_its_method() {
     let params = mcp_types::CallToolRequestParams::new("t");
     let (sent, result): (_, CallToolResult) =
         answer::<CallToolRequest>(&params, r#"{"content":[]}"#);
@@ -28,7 +28,7 @@ fn a_method_marker_has_its_types() {
 }
 
 #[test]
-fn optional_params_follow_the_schema() {
+fn params_are_optional_only_where_the_schema_allows_their_absence() {
     let optional = [
         PingRequest::PARAMS_OPTIONAL,
         ListToolsRequest::PARAMS_OPTIONAL,

@@ -209,7 +209,7 @@ fn a_request_without_client_metadata_is_rejected_with_the_missing_key() {
 }
 
 #[test]
-fn metadata_keys_match_the_types() {
+fn the_key_constants_match_the_serialized_request_metadata() {
     let meta = meta()
         .with_client_info(Implementation::new("c", "1"))
         .with_log_level(LoggingLevel::Info)

@@ -127,7 +127,7 @@ fn a_created_task_has_its_result_type() {
 }
 
 #[test]
-fn the_extension_has_separate_methods_and_a_filter() {
+fn the_tasks_extension_has_separate_methods_and_a_filter_for_task_ids() {
     let meta = modern::RequestMeta::new(
         "2026-07-28",
         modern::ClientCapabilities::new().with_extensions(modern::tasks_extension()),

@@ -129,7 +129,7 @@ fn a_link_has_uri_and_name_at_its_top_level() {
 
 // proves: TOOL-026, SCHEMA-027
 #[test]
-fn an_embedded_resource_is_nested_and_its_annotations_are_not() {
+fn the_annotations_of_an_embedded_resource_are_beside_the_nested_resource() {
     let mut block = EmbeddedResource::new(ResourceContents::text("file:///a", "hi"));
     block.annotations = serde_json::from_str(r#"{"priority":0.5}"#).unwrap();
     let expected = json!({

@@ -205,7 +205,7 @@ fn failing() -> ServerBuilder {
 
 // proves: M-ERR-002, M-ERR-003, M-ERR-005, M-ERR-006, M-ERR-007, M-ERR-008, M-ERR-010
 #[tokio::test]
-async fn protocol_codes_of_a_handler_keep_their_meaning() {
+async fn reserved_error_codes_of_a_handler_are_replaced_only_on_the_stateless_revision() {
     let [mut session, mut peer] = Peer::both(failing()).await;
     let call = |given: i64| named("fails", json!({ "arguments": { "code": given } }));
     let kept = [-1, 0, 1, 4711, -31_999, -32_100, -32_603, -32_602, -40_000];

@@ -109,7 +109,7 @@ impl AnyPeer {
 
 /// The client must not ask its authorization server for a scope that only the account of the gateway can have.
 #[tokio::test]
-async fn a_scope_that_an_account_lacks_is_not_one_of_the_client() {
+async fn a_scope_that_an_account_of_the_gateway_lacks_is_not_requested_from_the_client() {
     for server_is_stateless in BOTH {
         let endpoint = endpoint(upstream(server_is_stateless)).await;
         for client_is_stateless in BOTH {

@@ -275,7 +275,7 @@ async fn the_token_of_a_client_never_reaches_the_server() {
 
 /// A server answers with the error that the gateway writes if another server cannot be reached.
 #[tokio::test]
-async fn an_error_of_a_server_does_not_speak_for_the_gateway() {
+async fn server_errors_cannot_imitate_gateway_errors() {
     let evil = || {
         Server::builder("evil", "1")
             .tool(Tool::new("hurt", || "unused"))

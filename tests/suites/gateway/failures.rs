@@ -118,7 +118,7 @@ async fn the_number_of_connections_to_a_server_is_limited() {
 
 /// A client may send more calls at once than it can have connections: they wait for each other.
 #[tokio::test]
-async fn calls_wait_for_the_connections_of_their_client() {
+async fn calls_above_the_connection_limit_of_a_client_wait_for_a_connection() {
     let starts = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&starts);
     // A server may ask during a call, so each call has a connection for itself.

@@ -13,6 +13,7 @@ mod policy;
 mod processes;
 mod programs;
 mod readers;
+mod readiness;
 mod several;
 mod slow_end;
 mod starts;

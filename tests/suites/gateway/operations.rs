@@ -115,99 +115,6 @@ async fn a_server_that_was_never_connected_is_replaced_at_once() {
     assert_eq!(called(&client, "m__which", json!({})).await, "good");
 }
 
-/// A load balancer must not send requests to a gateway whose required server hangs.
-#[tokio::test(start_paused = true)]
-async fn a_required_server_that_does_not_respond_is_named() {
-    let (settings, mut servers) = Scripted::upstream();
-    let (other, mut others) = Scripted::upstream();
-    let building = Gateway::builder()
-        .mount("a", Mount::new(settings).required())
-        .mount("b", other);
-    let building = tokio::spawn(building.build());
-    let mut server = servers.connected().await;
-    let _second = others.connected().await;
-    let gateway = building.await.unwrap().unwrap();
-
-    let check = |gateway: &Gateway| {
-        let gateway = gateway.clone();
-        tokio::spawn(async move { gateway.unready().await })
-    };
-    let checking = check(&gateway);
-    server.respond("ping", json!({})).await;
-    assert!(checking.await.unwrap().is_empty());
-    // sleep: the clock is paused. The result of a check is reused for one second.
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    let checking = check(&gateway);
-    server.next("ping").await;
-    let unready = timeout(Duration::from_secs(10), checking).await.unwrap();
-    let expected = ("a".to_owned(), "it does not respond within 2s".to_owned());
-    assert_eq!(unready.unwrap(), [expected]);
-    let status = gateway.mounts();
-    assert!(
-        !status[0].is_connected && status[1].is_connected,
-        "{status:?}"
-    );
-    assert_eq!(
-        status[0].error.as_deref(),
-        Some("it does not respond within 2s")
-    );
-    server.next("notifications/cancelled").await;
-    // sleep: the clock is paused.
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    let checking = check(&gateway);
-    server.respond("ping", json!({})).await;
-    assert!(checking.await.unwrap().is_empty());
-    let status = gateway.mounts();
-    assert!(
-        status[0].is_connected && status[0].error.is_none(),
-        "{status:?}"
-    );
-}
-
-/// For a call of a client, the gateway starts a separate process and closes its shared connection. If the process of the client
-/// then hangs or ends, only a new connection shows whether the server still works.
-#[tokio::test(start_paused = true)]
-async fn a_required_server_is_checked_with_a_new_connection_if_no_connection_responds() {
-    let (settings, mut servers, is_up) = Scripted::switched();
-    let mount = Mount::new(settings).required();
-    let (gateway, mut first) = servers.gateway(Gateway::builder().mount("a", mount)).await;
-    let mut peer = Peer::with(gateway.clone(), json!({ "elicitation": {} }));
-    peer.request("tools/call", json!({ "name": "a__t" })).await;
-    first.ended().await;
-    let (mut own, _) = servers.accept().await;
-    own.respond("tools/call", json!({ "content": [] })).await;
-    peer.wire.recv().await;
-    let check = |gateway: &Gateway| {
-        let gateway = gateway.clone();
-        tokio::spawn(async move { gateway.unready().await })
-    };
-    let checking = check(&gateway);
-    own.respond("ping", json!({})).await;
-    assert_eq!(checking.await.unwrap(), []);
-
-    // The program of the client hangs. A new one works.
-    // sleep: the clock is paused. The result of a check is reused for one second.
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    let checking = check(&gateway);
-    own.next("ping").await;
-    let mut second = servers.connected().await;
-    second.respond("ping", json!({})).await;
-    assert_eq!(checking.await.unwrap(), []);
-
-    is_up.store(false, Ordering::Release);
-    drop((own, second));
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    let expected = ("a".to_owned(), "it is not connected".to_owned());
-    assert_eq!(gateway.unready().await, [expected]);
-
-    is_up.store(true, Ordering::Release);
-    tokio::time::sleep(Duration::from_secs(4)).await;
-    let checking = check(&gateway);
-    let mut third = servers.connected().await;
-    third.respond("ping", json!({})).await;
-    assert_eq!(checking.await.unwrap(), []);
-}
-
 /// A stateless server has no lasting connection, so only a failed request shows that the server cannot be reached.
 #[tokio::test]
 async fn a_stateless_server_that_was_stopped_is_not_connected_until_it_responds() {
@@ -255,25 +162,6 @@ async fn a_stateless_server_that_was_stopped_is_not_connected_until_it_responds(
     assert_eq!(called(&client, "far__one", json!({})).await, "1");
     assert!(gateway.mounts()[0].is_connected);
     serving.abort();
-}
-
-/// The connection of a server that is replaced ends during the check, but no request fails.
-#[tokio::test]
-async fn a_required_server_that_is_replaced_during_a_check_is_ready() {
-    let (settings, mut servers) = Scripted::upstream();
-    let building = Gateway::builder().mount("a", Mount::new(settings).required());
-    let (gateway, mut former) = servers.gateway(building).await;
-    let checking = {
-        let gateway = gateway.clone();
-        tokio::spawn(async move { gateway.unready().await })
-    };
-    former.next("ping").await;
-    let good = Server::builder("one", "1").tool(Tool::new("which", async || "new"));
-    let good = Mount::new(upstream(good, true)).required();
-    gateway.mount("a", good).await.unwrap();
-    drop(former);
-    let unready = timeout(Duration::from_secs(10), checking).await.unwrap();
-    assert_eq!(unready.unwrap(), []);
 }
 
 /// The log shows an operator which requests of which client were denied, and which servers were lost and connected again.
@@ -435,27 +323,6 @@ async fn the_log_level_of_a_session_reaches_all_servers() {
     b.answer(&request, json!({})).await;
     b.respond("tools/call", json!({ "content": [] })).await;
     peer.wire.recv().await;
-}
-
-/// Clients that leave during a check caused a request to the server each, and the gateway was never ready.
-#[tokio::test(start_paused = true)]
-async fn abandoned_readiness_checks_cause_no_further_requests_to_the_server() {
-    let (settings, mut servers) = Scripted::upstream();
-    let mount = Mount::new(settings).required();
-    let (gateway, mut server) = servers.gateway(Gateway::builder().mount("a", mount)).await;
-    for _ in 0..100 {
-        let check = gateway.unready();
-        // sleep: the clock is paused
-        let left = timeout(Duration::from_millis(3), check).await;
-        assert!(left.is_err());
-    }
-    let ping = server.next("ping").await;
-    let checked = gateway.clone();
-    let check = tokio::spawn(async move { checked.unready().await });
-    server.answer(&ping, json!({})).await;
-    assert!(check.await.unwrap().is_empty());
-    server.silent().await;
-    drop(gateway);
 }
 
 /// Filters that are set while a replacement is not connected hold for it too.

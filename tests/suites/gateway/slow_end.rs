@@ -67,7 +67,7 @@ impl Transport for SlowTransport {
 
 /// A client that disconnects again and again must not start more processes than its share, although each of them ends late.
 #[tokio::test(start_paused = true)]
-async fn a_process_counts_until_it_has_ended() {
+async fn a_process_counts_against_the_limits_until_it_has_ended() {
     let (running, most) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
     let counts = (Arc::clone(&running), Arc::clone(&most));
     let server = Server::builder("works", "1")
@@ -104,7 +104,7 @@ async fn a_process_counts_until_it_has_ended() {
 
 /// A server that does not answer `initialize`. Its process ends some time after the connection was closed.
 #[tokio::test(start_paused = true)]
-async fn starts_without_an_answer_do_not_lock_others_out() {
+async fn processes_that_do_not_answer_initialize_do_not_lock_out_other_clients() {
     let running = Arc::<AtomicUsize>::default();
     let counted = Arc::clone(&running);
     let (is_first, must_hang) = (AtomicBool::new(true), Arc::new(AtomicBool::new(true)));

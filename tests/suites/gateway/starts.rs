@@ -106,7 +106,7 @@ async fn few_processes_start_at_the_same_time() {
 
 /// A process that does not answer delays others for a limited time only.
 #[tokio::test(start_paused = true)]
-async fn a_process_that_hangs_gives_its_turn_away() {
+async fn a_process_that_hangs_delays_other_starts_for_a_limited_time() {
     let counts = Counts::default();
     let endpoint = proxy(Duration::from_secs(20), &counts).await;
     let mut calls = JoinSet::new();

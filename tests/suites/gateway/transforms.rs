@@ -216,7 +216,7 @@ async fn the_gateway_lists_the_tools_and_repeats_the_call_after_a_header_mismatc
 }
 
 #[test]
-fn a_shared_service_has_the_header_parameters_of_the_service() {
+fn an_arc_of_a_service_returns_the_header_parameters_of_the_service() {
     let service: Arc<dyn Service> = server().into_service().unwrap();
     let shared = Arc::new(service);
     assert!(Service::header_params(&shared, "push").is_some());

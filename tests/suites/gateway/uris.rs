@@ -58,7 +58,7 @@ fn resource(name: &'static str, uri: &str) -> Resource<()> {
 }
 
 #[tokio::test]
-async fn the_list_shows_the_resource_that_a_read_returns() {
+async fn for_a_uri_of_two_servers_the_list_shows_the_resource_that_a_read_returns() {
     let (first, first_upstream) = silent("first");
     let (second, second_upstream) = silent("second");
     let same = |name| Resource::text("test://same", name, name);

@@ -83,7 +83,7 @@ impl http_body::Body for Endless {
 
 // Of a body without an end, the server reads at most the limit and the chunk that exceeds it.
 #[tokio::test]
-async fn t07_no_more_is_read_than_the_limit() {
+async fn t07_reading_of_a_body_stops_at_the_limit() {
     let endpoint = Endpoint::new(server(&Gate::new())).unwrap();
     let taken = Arc::<AtomicUsize>::default();
     let request = http::Request::post("/mcp")

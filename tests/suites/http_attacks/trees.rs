@@ -57,7 +57,7 @@ async fn attack(request: Request) -> Vec<(u16, String)> {
 
 // A session keeps what its client says about itself.
 #[tokio::test]
-async fn sessions_keep_no_large_capabilities() {
+async fn initialize_with_large_capabilities_is_refused() {
     let params = format!(
         "{{\"protocolVersion\":\"2025-11-25\",\"clientInfo\":{{\"name\":\"a\",\"version\":\"1\"}},\
          \"capabilities\":{{\"experimental\":{{\"a\":{{\"b\":{}}}}}}}}}",

@@ -60,7 +60,7 @@ async fn a_server_that_sends_no_message_fails_the_connection_with_its_output() {
     assert_eq!(
         error.to_string(),
         "cannot connect: no response to connect within 7 s (ClientBuilder::connect_timeout); 1 line(s) on \
-         its stdout were not messages, the first: hello; server/discover failed before: no \
+         the server's stdout were not messages, the first: hello; server/discover failed before: no \
          response to server/discover within 5 s (ClientBuilder::probe_timeout)"
     );
 }
@@ -106,7 +106,7 @@ async fn a_server_without_identity_is_unknown() {
 
 // proves: M-VER-011, M-VER-016, M-STDIO-024, M-STDIO-025
 #[tokio::test(start_paused = true)]
-async fn any_other_error_leads_to_a_handshake() {
+async fn an_error_that_does_not_prove_the_stateless_revision_leads_to_a_handshake() {
     for code in [-32601, -32602, -32600, -32000, -32001, -32603, -1] {
         let (mut wire, connecting, probe) = probing(client()).await;
         wire.refuse(&probe, code, "not that").await;

@@ -23,8 +23,7 @@ use crate::web::{HttpSettings, Limits, PrivateNetworks, shared_setters};
 
 /// A builder for the OAuth client of one server; see [`OAuth::client`].
 ///
-/// Settings that are not given are discovered: the authorization server, the client's registration
-/// and the scopes.
+/// By default, the client discovers the authorization server and the scopes, and registers itself.
 #[must_use = "a builder has no effect until build() is called"]
 pub struct OAuthBuilder {
     server: String,
@@ -113,8 +112,8 @@ impl OAuthBuilder {
         self
     }
 
-    /// Sets the scopes to request, separated by spaces, instead of the scopes that the server suggests. The client also requests
-    /// the scopes of a challenge.
+    /// Sets the scopes to request, separated by spaces, instead of the scopes in the metadata of the server. The client also
+    /// requests the scopes of a challenge.
     pub fn scopes(mut self, scopes: &str) -> Self {
         self.settings.scopes = Some(Scopes::parse(scopes));
         self
@@ -230,7 +229,7 @@ impl OAuthBuilder {
         let needs = matches!(self.settings.grant, Grant::Client | Grant::Enterprise(_));
         if needs && self.settings.credentials.is_none() {
             return Err(Error::setup(
-                "the grant needs a registered client: set its credentials with \
+                "client_credentials() and enterprise() need a registered client: set the credentials of the client with \
                  OAuthBuilder::credentials",
             ));
         }

@@ -62,7 +62,8 @@ impl Challenge {
         all
     }
 
-    /// Returns the first challenge with the scheme `Bearer` or `DPoP`. Prefers a challenge that names metadata.
+    /// Returns a challenge with the scheme `Bearer` or `DPoP`: the first challenge that names metadata, otherwise the first
+    /// challenge.
     pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
         let all = Self::all(headers);
         let mut ours = all

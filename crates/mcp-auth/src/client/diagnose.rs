@@ -88,7 +88,7 @@ impl Diagnosis {
             .and_then(|challenge| Url::parse(challenge.parameter("resource_metadata")?).ok());
         let of_other_url = match named {
             Some(named) if !urls.contains(&named) => format!(
-                ". The server names {} as the address of its metadata: if that is wrong, correct the public URL in the settings of the server",
+                ". The server names {} as the address of its metadata: if this address is wrong, correct the public URL in the settings of the server",
                 redacted(&named)
             ),
             _ => String::new(),
@@ -103,7 +103,7 @@ impl Diagnosis {
             writeln!(f, "no metadata is published; {}", self.remedy())?;
             return writeln!(
                 f,
-                "  a server of revision 2025-03-26 without metadata has {}/authorize and {}/token",
+                "  if the server uses revision 2025-03-26, its endpoints are {}/authorize and {}/token",
                 server.issuer, server.issuer
             );
         }

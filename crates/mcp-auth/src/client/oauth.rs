@@ -52,7 +52,7 @@ impl OAuth {
             Some(_) => None,
             None => self.inner.load_needed_scopes().await?,
         };
-        // The scopes are requested once: the authorization server may not know one of them.
+        // Only this sign-in requests the scopes, because the authorization server might reject a scope that it does not know.
         self.inner.remove_needed_scopes().await?;
         let reason = RenewalReason::Requested { challenge, needed };
         self.inner.renew(None, &reason).await
@@ -79,7 +79,7 @@ impl OAuth {
         };
         let Some(client) = client else {
             return Err(Error::mismatch(format!(
-                "the tokens of {} are not revoked: the server now names the issuer {}, or the client id is no longer stored",
+                "the tokens of {} are not revoked: the server now names the issuer {}, or the client id is no longer stored; call OAuth::sign_out to remove the tokens from this client",
                 quoted(&tokens.issuer),
                 quoted(&found.server.issuer)
             )));
@@ -87,7 +87,7 @@ impl OAuth {
         let dpop_key = inner.state().dpop_key.clone();
         let dpop_key = dpop_key.filter(|_| tokens.kind == TokenType::Dpop);
         let endpoint = inner.token_endpoint(&found, &client, dpop_key.as_ref());
-        // The refresh token first: a server that revokes it also revokes its access tokens.
+        // Revokes the refresh token first, because the server then also revokes the access tokens of this refresh token.
         if let Some(refresh) = &tokens.refresh {
             endpoint.revoke(refresh, "refresh_token").await?;
         }
@@ -139,7 +139,7 @@ impl OAuth {
         Ok(self.inner.state().tokens.is_some())
     }
 
-    /// Returns the requested or granted scopes of the tokens; `None` if the client has no tokens.
+    /// Returns the scopes of the tokens: all requested scopes and all granted scopes; `None` if the client has no tokens.
     pub fn scopes(&self) -> Option<Scopes> {
         let state = self.inner.state();
         state.tokens.as_ref().map(|tokens| tokens.scopes.clone())

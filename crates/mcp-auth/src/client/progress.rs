@@ -72,7 +72,7 @@ impl fmt::Display for SignInProgress {
             ),
             Self::SignedIn { scopes } => write!(f, "signed in with the scopes {scopes:?}"),
             Self::Refreshed => f.write_str("the token was renewed"),
-            Self::Expired { reason } => write!(f, "the sign-in could not be renewed: {reason}"),
+            Self::Expired { reason } => write!(f, "the tokens could not be renewed: {reason}"),
             Self::Refused { reason: None } => f.write_str("the server refused the token"),
             Self::Refused {
                 reason: Some(reason),

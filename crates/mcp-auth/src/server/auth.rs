@@ -115,7 +115,7 @@ impl<S> FromCall<S> for Auth {
         };
         // Only the user who started this process has all permissions without an identity.
         let is_local = request.is_none() && context.principal().is_none() && context.permits("");
-        // The layer gives a grant to every request that it accepts. A principal without an identity is of another layer.
+        // The layer gives a grant to every request that it accepts. A principal without an identity is from another layer.
         let is_anonymous = identity.is_none()
             && context.principal().is_none()
             && request.is_some_and(|request| request.extensions.get::<Grant>().is_some());

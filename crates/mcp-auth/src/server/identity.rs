@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn claims_are_not_printed() {
+    fn debug_output_of_an_identity_omits_its_claims() {
         let mut claims = Map::new();
         claims.insert("email".into(), json!("hunter2@example.com"));
         let identity = Identity::new("i", "s").with_claims(claims);

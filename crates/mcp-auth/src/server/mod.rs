@@ -23,7 +23,7 @@
 //! # }
 //! ```
 //!
-//! A challenge tells an unauthenticated client where to obtain a token. It tells a client whose token lacks scopes which scopes
+//! A challenge tells an unauthenticated client where to obtain a token. If a token lacks scopes, the challenge names the scopes
 //! to request. The server does not issue tokens; authorization servers do.
 //!
 //! | Check | Default | Alternative |

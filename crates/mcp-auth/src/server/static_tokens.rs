@@ -24,7 +24,8 @@ pub struct StaticTokens(Vec<(String, Identity)>);
 /// Creates a verifier for these tokens, from the configuration or the environment of the server.
 ///
 /// A session belongs to the [principal](Identity::principal) of its token, so give each client a separate subject. A token should
-/// have at least 128 bits of randomness. It is valid until [`Identity::with_expiry`], by default forever.
+/// have at least 128 bits of randomness. It is valid until the expiry that [`Identity::with_expiry`]
+/// sets. By default, it does not expire.
 ///
 /// ```
 /// use mcp_auth::server::{Identity, require_bearer, static_tokens};
@@ -66,7 +67,7 @@ pub fn static_tokens<T: Into<Secret>>(
     }
     if known.is_empty() {
         return Err(Error::setup(
-            "static_tokens has no token, so that every request would be rejected; add a token",
+            "static_tokens received no tokens, so every request would be rejected; pass at least one token",
         ));
     }
     Ok(StaticTokens(known))

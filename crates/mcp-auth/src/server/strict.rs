@@ -51,7 +51,7 @@ mod tests {
             "{'a':1}",
             &deep,
             "\u{feff}{}",
-            // A decoder of `Value` would read the text as a value.
+            // The decoder of `serde_json::Value` would replace the inner object with an array.
             r#"{"a":{"$serde_json::private::RawValue":"[]"}}"#,
         ] {
             assert!(parse_object(text.as_bytes()).is_none(), "{text}");

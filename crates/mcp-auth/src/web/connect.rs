@@ -138,7 +138,8 @@ impl Service<Uri> for ProxyConnector {
     }
 
     fn call(&mut self, target: Uri) -> Self::Future {
-        // The policy allows URLs without TLS only for this machine, in more spellings than the proxy's own rule knows.
+        // The policy allows URLs without TLS only for this machine. They never use the proxy, because the rule of the proxy does
+        // not know all spellings of this machine's address.
         let tunnel = match target.scheme() == Some(&Scheme::HTTPS) {
             true => self.proxy.tunnel(&target),
             false => Ok(None),
@@ -285,7 +286,7 @@ mod tests {
     use super::*;
     use crate::web::PrivateNetworks;
 
-    /// Knows one name of a private network, and nothing else.
+    /// A resolver that knows only one name, which has a private address.
     struct Company;
 
     impl Resolver for Company {

@@ -35,7 +35,7 @@ pub(crate) enum PrivateNetworks {
     /// a private address. It is also `true` if the last name resolution for the server returned only private addresses.
     #[cfg_attr(
         not(feature = "client"),
-        expect(dead_code, reason = "only the client of one server knows its address")
+        expect(dead_code, reason = "only the feature `client` creates this variant")
     )]
     OfPrivateServer(Arc<AtomicBool>),
 }

@@ -252,7 +252,7 @@ async fn t35_a_callback_of_another_server_is_rejected_before_the_token_request()
 }
 
 #[tokio::test]
-async fn t36_t37_the_browser_is_not_opened_for_an_unsafe_server() {
+async fn t36_t37_the_browser_is_not_opened_for_an_unsafe_endpoint_or_without_s256() {
     for (field, value) in [
         ("authorization_endpoint", json!("javascript:alert(1)")),
         (

@@ -367,7 +367,7 @@ fn invalid_static_tokens_are_reported() {
         static_tokens(pairs).unwrap_err().to_string()
     };
     for (error, advice) in [
-        (pairs(&[]), "has no token"),
+        (pairs(&[]), "received no tokens"),
         (pairs(&[("", "alice")]), "\"alice\" is empty"),
         (pairs(&[("t b", "alice")]), "cannot be sent"),
         (

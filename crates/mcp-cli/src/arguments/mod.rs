@@ -88,7 +88,7 @@ fn file(path: &str) -> Result<String, Failure> {
     text_of_file(path).map_err(|error| Failure::usage(format!("file {path:?}: {error}")))
 }
 
-/// Reads a file that a person has written.
+/// Reads a text file of at most [`MAX_FILE_BYTES`], in each encoding that [`read_text`] accepts.
 pub(crate) fn text_of_file(path: impl AsRef<Path>) -> std::io::Result<String> {
     read_text(File::open(path)?, MAX_FILE_BYTES)
 }

@@ -86,7 +86,7 @@ async fn connect(
     let name = target.to_string();
     let upstream = match &target.server {
         Server::Program(program) => {
-            // Wrong options are reported before the first connection; each one has its own process.
+            // Wrong options are reported here, before the first connection. Each connection starts its own process.
             drop(connect::child(program, options)?);
             let (program, options) = (program.clone(), options.clone());
             Upstream::new(name, move |_: &StderrLog| {
@@ -94,7 +94,7 @@ async fn connect(
                     .map_err(|failure| mcp_client::TransportError::new(failure.to_string()))
             })
         }
-        Server::Http(server) => match connect::helped(server.clone(), options.clone())? {
+        Server::Http(server) => match connect::helper_transport(server.clone(), options.clone())? {
             Some(transport) => Upstream::new(name, move |_: &StderrLog| Ok(transport.clone())),
             None => {
                 let transport = connect::http(server, options)?;

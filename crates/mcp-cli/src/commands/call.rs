@@ -152,7 +152,7 @@ pub(super) async fn unavailable_servers(client: &Client) -> Option<String> {
     ))
 }
 
-/// Shows progress on stderr: on a terminal, in one line that changes; otherwise, in one line for each report.
+/// The display of progress on stderr: on a terminal, in one line that changes; otherwise, in one line for each report.
 #[derive(Default)]
 struct Bar {
     /// Number of characters in the line that is shown.
@@ -182,7 +182,7 @@ impl Bar {
 impl Drop for Bar {
     fn drop(&mut self) {
         if self.width > 0 && io::stderr().is_terminal() {
-            // As in `show`.
+            // If stderr is closed, the line end is not written.
             let _ = writeln!(io::stderr());
         }
     }

@@ -15,7 +15,7 @@ use tower_service::Service;
 pub(crate) type CheckReady =
     Arc<dyn Fn() -> Pin<Box<dyn Future<Output = String> + Send>> + Send + Sync>;
 
-/// Responds to requests for the paths of health checks, and passes all other requests to the inner service.
+/// A service that responds to requests for the paths of health checks, and passes all other requests to the inner service.
 #[derive(Clone)]
 pub(crate) struct Health<S> {
     inner: S,

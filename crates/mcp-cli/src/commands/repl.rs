@@ -102,7 +102,7 @@ async fn read(
     let read = tokio::task::spawn_blocking(move || {
         let line = editor.readline("> ");
         if let Ok(line) = &line {
-            // The history is only in memory, because lines can have secrets. Without it, lines are read as well.
+            // The history is only in memory, because lines can contain secrets. If the line cannot be added, reading still works.
             let _ = editor.add_history_entry(line);
         }
         (line, editor)
@@ -169,7 +169,7 @@ impl Message {
             }
             Err(error) => return Err(error.into()),
         };
-        // The text of numbers and the order of members are those of the server.
+        // The output keeps the order of members. With `--json`, the output also keeps the notation of numbers.
         match options.json {
             true => output::json_text(result.to_string()),
             false => output::json(&serde_json::from_str::<Value>(&result).unwrap_or_default()),
@@ -181,7 +181,7 @@ fn json(text: &str) -> Result<Value, String> {
     mcp_jsonrpc::decode_document(text).map_err(|error| format!("{text:?} is not JSON: {error}"))
 }
 
-/// Prints lines above the prompt.
+/// A printer of lines above the prompt.
 #[derive(Clone)]
 struct Printer(Arc<Mutex<Option<Box<dyn ExternalPrinter + Send>>>>);
 

@@ -31,7 +31,7 @@ async fn report_outages(client: &Client) {
         sleep(if was_up { PROBE } else { RETRY }).await;
         let problem = match timeout(PROBE_TIMEOUT, client.ping()).await {
             Ok(Ok(_)) => None,
-            // A response with an error is a response.
+            // An error response also shows that the server responds.
             Ok(Err(error)) if error.rejection().is_some() => None,
             Ok(Err(error)) => Some(Failure::from(error).to_string()),
             Err(_) => Some(format!("no response within {PROBE_TIMEOUT:?}")),

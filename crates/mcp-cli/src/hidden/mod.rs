@@ -97,7 +97,7 @@ impl Secrets {
             self.add_value(HIDDEN, part);
         }
         self.add(url.query().unwrap_or_default(), HIDDEN);
-        // The names of parameters are usual words.
+        // Names of parameters are usual words, so a name is hidden only if it has no value.
         for (name, value) in url.query_pairs() {
             self.add_value(HIDDEN, if value.is_empty() { &name } else { &value });
         }
@@ -105,7 +105,7 @@ impl Secrets {
 
     fn add_value(&mut self, reference: &str, value: &str) {
         self.add(value, reference);
-        // The scheme, host and port of a URL are no secrets.
+        // The scheme, host and port of a URL are not secrets.
         if let Some(url) = http_url(value) {
             self.add(url.as_str(), reference);
             self.add_parts(reference, url.path().trim_matches('/'));
@@ -117,7 +117,7 @@ impl Secrets {
         }
         let path = Path::new(value);
         if path.is_absolute() && path.exists() {
-            // The names of folders are usual words.
+            // Names of folders are usual words, so only the whole path is hidden.
             self.add(value.trim_matches('/'), reference);
             self.add(&value.escape_debug().to_string(), reference);
             return;
@@ -146,7 +146,7 @@ impl Secrets {
     /// Replaces all secrets, in upper or lower case, even if they overlap.
     fn hide(&self, text: String) -> String {
         let lower = text.to_ascii_lowercase();
-        // For each byte, what is shown instead of it.
+        // For each byte of the text, the text that replaces it; `None` for a byte that is not hidden.
         let mut marks: Vec<Option<&str>> = Vec::new();
         for (secret, shown) in &self.0 {
             for (start, _) in lower.match_indices(&**secret) {

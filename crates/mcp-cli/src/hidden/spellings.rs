@@ -25,7 +25,7 @@ const PERCENT: [(&str, &str); 6] = [
 /// Returns all spellings of a text and of its parts.
 pub(super) fn spellings(text: &str) -> Vec<String> {
     let mut all = Vec::new();
-    // URLs leave some characters out, everywhere or at their ends.
+    // URL parsers remove tabs and line ends, and also remove control characters and spaces at both ends.
     let without_lines = text.replace(['\t', '\n', '\r'], "");
     let trimmed = without_lines.trim_matches(|c| c <= ' ');
     let mut in_urls = vec![text, &without_lines, trimmed];
@@ -43,10 +43,10 @@ fn parts(text: &str) -> Vec<&str> {
         let parts = text.split(|c| delimiters.contains(c));
         all.extend(parts.filter(|part| part.len() >= MIN_BYTES).take(MAX_PARTS));
     }
-    // A word in lower case is usual, unless other characters surround it.
+    // A word that consists only of lower-case letters is a usual word, so it does not become a part.
     let is_usual = |word: &&str| word.bytes().all(|byte| byte.is_ascii_lowercase());
     let words = text.split(' ').filter(|word| !is_usual(word));
-    // Characters that no spelling changes.
+    // No spelling changes the ASCII characters of these parts.
     let words = words.flat_map(|word| word.split(|c: char| c.is_ascii() && !is_plain(c)));
     let words = words.filter(|part| part.len() >= MIN_BYTES && !SCHEMES.contains(part));
     all.extend(words.take(MAX_PARTS));

@@ -106,7 +106,7 @@ fn encoded(text: &str, unchanged: &str, space: &str) -> String {
 }
 
 #[test]
-fn no_part_of_a_secret_is_shown_for_any_characters() {
+fn no_part_of_a_secret_with_random_special_characters_is_shown() {
     let mut number = numbers(7);
     let others: Vec<char> = "?#;/@'\"\\:&=+% !*()[]<>{}|^`~,$\n\té\u{200b}ж"
         .chars()

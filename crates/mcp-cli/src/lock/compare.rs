@@ -68,14 +68,14 @@ pub(super) fn compare(old: &Snapshot, new: &Snapshot) -> Vec<Difference> {
     }
     if let (Some(old), Some(new)) = (&old.outside, &new.outside) {
         for (name, new) in new {
-            // The list of a kind that is not in both snapshots was not to be compared.
+            // A list that is not in both snapshots is not compared, because its kind was not selected.
             if let Some(old) = old.get(name).filter(|old| *old != new) {
                 let reported = all.0.len();
                 all.members(reported, name, &old.definition, &new.definition);
             }
         }
     }
-    // A kind that is not in both snapshots was not to be compared.
+    // A kind that is not in both snapshots is not compared, because the kind was not selected.
     for ((_, kind, old), (_, _, new)) in old.kinds().into_iter().zip(new.kinds()) {
         if let (Some(old), Some(new)) = (old, new) {
             all.definitions(kind, old, new);
@@ -176,7 +176,7 @@ fn changed_values(
     changes: &mut Vec<String>,
 ) {
     let breaks_callers = |name: &str| matches!(name, "type" | "enum" | "required");
-    // The schema of an argument with such a name is an object.
+    // An argument can also have one of these names, but the schema of an argument is an object.
     let breaks_callers = !old.is_object() && path.rsplit('.').next().is_some_and(breaks_callers);
     if is_reported && (new.is_null() || breaks_callers) {
         return;

@@ -79,7 +79,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Follows the cursors to the end. `list` is the member with the items. `name` is the member of an item that identifies the
+    /// Reads all pages of a list. `list` is the member with the items. `name` is the member of an item that identifies the
     /// item.
     async fn pages<R: Request>(&self, list: &str, name: &str) -> Result<List, Failure> {
         let problem = |text: String| unlockable(&format!("{}: {text}", R::METHOD));
@@ -203,7 +203,8 @@ fn item_of(error: &DecodeError, page: &Value) -> String {
         .map_or_else(String::new, |name| format!("{name:?}: "))
 }
 
-/// Adds a definition. Hosts differ in which of two definitions with the same name they use.
+/// Adds a definition. Fails if the list already has a different definition with the same name, because hosts differ in which of
+/// the two definitions they use.
 pub(super) fn add(all: &mut Definitions, name: &str, item: Value) -> Result<(), String> {
     let name = item[name].as_str().unwrap_or_default().to_owned();
     let definition = Definition::new(item);

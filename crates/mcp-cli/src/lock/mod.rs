@@ -32,7 +32,7 @@ use snapshot::{LockConnection, Snapshot};
 /// definitions of at most one other revision. Files of both versions can still be read.
 const VERSION: u32 = 3;
 
-/// What the command does: write or compare.
+/// The mode of the command: write or compare.
 #[derive(Debug)]
 pub(crate) struct Mode {
     pub(crate) check: bool,
@@ -94,7 +94,7 @@ pub(crate) async fn run(
     let mut found = recorded.snapshot(&kinds, known.clone(), new).await?;
     found.others = match options.revision {
         RevisionChoice::Auto => Some(revisions::read(&target, &found, &kinds, options).await?),
-        // Not read.
+        // The definitions for other revisions were not read, so the locked definitions are kept.
         _ => locked.and_then(|locked| revisions::moved(locked, &found)),
     };
     let differences = locked.map_or_else(Vec::new, |locked| compare::compare(locked, &found));

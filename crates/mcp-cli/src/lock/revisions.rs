@@ -1,4 +1,4 @@
-//! Compares the definitions that a server sends to hosts with other revisions.
+//! Reads and compares the definitions that a server sends to hosts which request other revisions.
 //!
 //! A server knows the revision that a host requests, so it can send different definitions to some hosts.
 
@@ -34,7 +34,7 @@ pub(super) async fn read(
     options: &Options,
 ) -> Result<Vec<OtherRevisions>, Failure> {
     let revision = negotiated.revision.parse::<Revision>();
-    // A server that knows the stateless revision has negotiated it.
+    // If the server knows the stateless revision, this revision was negotiated.
     let stateless = revision.ok().filter(|revision| revision.is_stateless());
     let own = stateless.unwrap_or(Revision::LATEST_WITH_SESSIONS);
     let is_other =

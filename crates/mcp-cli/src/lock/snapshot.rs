@@ -67,7 +67,7 @@ pub(super) struct LockConnection {
 impl LockConnection {
     pub(super) async fn open(target: &Target, options: &Options) -> Result<Self, Failure> {
         let handshake = Handshake::default();
-        // A server can show other definitions to hosts that declare these capabilities, as most do.
+        // A server can show other definitions to hosts that declare these capabilities, as most hosts do.
         let record = |builder| {
             let builder: ClientBuilder = handshake.record(builder);
             let builder = builder.on_sample(async |sample| Err(sample.rejected_by_user()));

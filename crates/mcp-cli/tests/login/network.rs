@@ -359,7 +359,7 @@ async fn a_sign_in_uses_the_proxy_for_the_server_and_the_authorization_server() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_gateway_has_a_network_for_all_servers_and_for_one() {
+async fn proxy_and_tls_settings_of_a_gateway_apply_to_all_servers_or_to_one_server() {
     let program = Program::new("network-gateway");
     let proxy = TestProxy::start(Behaviour::Http).await;
     let mutual = end_tls(plain().await, true).await;
@@ -456,7 +456,7 @@ fn debug_omits_the_client_certificate() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn mistakes_in_the_tls_settings_of_a_gateway_name_their_place() {
+async fn errors_in_the_tls_settings_of_a_gateway_name_the_location() {
     let program = Program::new("network-check");
     let path = program.tokens.with_file_name("gateway.json");
     let servers = json!({ "bank": { "url": "https://bank.test/mcp" } });

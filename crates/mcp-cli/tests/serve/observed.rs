@@ -233,7 +233,7 @@ fn the_address_for_operators_is_not_for_web_pages_of_other_hosts() {
 
 /// A listed tool has its name in metrics and lines, although all its calls are refused or fail.
 #[test]
-fn calls_that_never_succeed_name_their_tool() {
+fn metrics_and_audit_lines_of_failed_calls_name_their_listed_tool() {
     let file = file("observed-limit");
     let audit = file.with_file_name("audit.jsonl");
     let _ = std::fs::remove_file(&audit);
@@ -325,7 +325,7 @@ fn the_token_is_not_written_to_an_audit_log_on_stdout() {
 }
 
 #[test]
-fn a_pipe_is_no_audit_log_and_does_not_block_the_start() {
+fn a_pipe_is_refused_as_an_audit_log_without_blocking_the_start() {
     let file = file("audit-pipe");
     let pipe = file.with_file_name("pipe");
     let _ = std::fs::remove_file(&pipe);
@@ -342,7 +342,7 @@ fn a_pipe_is_no_audit_log_and_does_not_block_the_start() {
 
 /// A process that was killed, or a disk that was full, can leave a part of a line.
 #[test]
-fn a_line_does_not_join_a_part_of_an_earlier_line() {
+fn an_audit_line_begins_on_a_new_line_after_an_incomplete_line() {
     let file = file("audit-part");
     let audit = file.with_file_name("audit.jsonl");
     std::fs::write(&audit, "{\"time\":1,\"na").unwrap();

@@ -80,8 +80,8 @@ impl ClientBuilder {
         }
     }
 
-    /// Declares the identity of another client, for a gateway that passes server requests to that client. These capabilities
-    /// replace the capabilities of the handlers in this builder. A gateway wraps the [`Transport`] to receive the requests.
+    /// Declares the identity of another client, for a gateway that passes server requests to that client. `capabilities`
+    /// replaces the capabilities of the handlers in this builder. A gateway wraps the [`Transport`] to receive the requests.
     pub fn relay(mut self, client: Implementation, capabilities: ClientCapabilities) -> Self {
         self.info = client;
         self.relayed = Some(capabilities);
@@ -120,7 +120,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets how the client determines the server's revision; default: [`Negotiation::Auto`], which probes.
+    /// Sets how the client determines the server's revision; default: [`Negotiation::Auto`], which first sends
+    /// `server/discover`.
     pub fn negotiation(mut self, negotiation: Negotiation) -> Self {
         self.policy.negotiation = negotiation;
         self

@@ -219,7 +219,7 @@ impl KnownTools {
     /// Validates the structured output of a tool against the listed output schema.
     ///
     /// # Errors
-    /// [`Error::Output`].
+    /// [`Error::Output`] if the structured output is missing or does not match the schema.
     pub(crate) async fn check_output(
         &self,
         tool: &str,

@@ -281,7 +281,7 @@ impl Keeper {
         let new = wanted.new_of(&requested.resources);
         match (wanted.has_new_lists(), &*new) {
             (true, []) => {
-                // Otherwise the subscriber receives the error.
+                // Only a callback can report this error, because list changes have no subscriber that would receive it.
                 self.report_end(&error.to_string());
                 let remove = |wanted: &mut WantedChanges| wanted.lists = SubscriptionFilter::new();
                 self.stream.wanted.send_modify(remove);

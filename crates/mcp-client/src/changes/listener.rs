@@ -88,14 +88,14 @@ impl SubscriptionListener {
         }
     }
 
-    /// Records that the server has ended the stream with the request `id`.
+    /// Records that the server has ended the stream of the request `id`.
     pub(crate) fn on_cancelled(&self, id: &RequestId) {
         for stream in lock(&self.0.streams).iter() {
             stream.on_cancelled(id);
         }
     }
 
-    /// Returns whether the stream exists and was acknowledged.
+    /// Returns whether a stream has the request `id`, and the server has acknowledged this request.
     pub(crate) fn is_open(&self, id: Option<&RequestId>) -> bool {
         id.is_some_and(|id| {
             lock(&self.0.streams)

@@ -89,7 +89,7 @@ impl ChangeStream {
             };
             found = known.key;
             known.subscriptions += 1;
-            // The server may accept it now.
+            // The resource is requested again, because the server might accept it now.
             let is_refused = matches!(known.state, ResourceState::Refused(_));
             if is_refused {
                 (known.state, known.since) = (ResourceState::New, number);
@@ -238,7 +238,7 @@ impl ChangeStream {
         });
     }
 
-    /// Records that the server has ended the stream with the request `id`.
+    /// Records that the server has ended the stream of the request `id`.
     pub(super) fn on_cancelled(&self, id: &RequestId) {
         self.open.send_if_modified(|open| {
             let has_id = |entry: &&mut OpenEntry| entry.id.get().as_ref() == Some(id);

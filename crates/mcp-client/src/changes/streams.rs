@@ -19,7 +19,7 @@ static KEYS: AtomicU64 = AtomicU64::new(0);
 
 /// The list of streams of a client.
 pub(super) struct StreamList {
-    /// Never empty. The first stream also covers list changes.
+    /// The streams, at least one. The first stream also covers list changes.
     pub(super) streams: Mutex<Vec<Arc<ChangeStream>>>,
     pub(super) subscriptions: Arc<Subscriptions>,
     pub(super) on_end: Option<OnChangesEnded>,
@@ -47,7 +47,7 @@ impl StreamResource {
                 Some(ResourceState::Refused(error)) => return Err(error.clone()),
                 _ if wanted.is_closed => return ended(CLOSED),
                 Some(ResourceState::Watched) => return Ok(()),
-                // It moved to another stream, or was added again.
+                // The resource was moved to another stream, or was added again.
                 Some(ResourceState::New) | None => {}
             }
         }
@@ -158,7 +158,7 @@ impl StreamList {
                 ChangeStream::new(self)
             }
         };
-        // The streams are in the order in which they are used.
+        // The stream that was used last is at the end of the list.
         streams.push(Arc::clone(&stream));
         Some(stream)
     }

@@ -160,7 +160,7 @@ impl Subscriptions {
                 ended.await;
             }
         };
-        // After that, the subscription counts as ended.
+        // After this time, the earlier subscription counts as ended.
         let _ = timeout(MAX_ENDING_WAIT, ended).await;
     }
 

@@ -61,7 +61,7 @@ async fn run(shared: Weak<Shared>, keep_alive: KeepAlive) {
         if missed >= keep_alive.misses {
             tracing::error!(
                 missed,
-                "the server answered no ping; closing the connection"
+                "the server does not respond to pings; closing the connection"
             );
             if let Err(error) = shared.connection.close().await {
                 tracing::debug!(%error, "closing the connection failed");

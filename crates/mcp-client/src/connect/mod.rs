@@ -219,7 +219,7 @@ impl Connector<'_> {
         match self.initialize(revision).await {
             Err(Error::Rejected(error)) => match probe.reconsider(&error) {
                 Some(step) => Ok(Continue(step)),
-                // Some servers reject every message after one that came before `initialize`.
+                // Some servers reject every message after they have received a message before `initialize`.
                 None if can_restart && !self.connection.has_headers() => {
                     self.failed_probe = Some(error.to_string());
                     self.close().await;
@@ -227,11 +227,11 @@ impl Connector<'_> {
                 }
                 None => Err(Error::Rejected(error)),
             },
-            // The unknown method has ended the session inside of some servers, but they exit
-            // only at the next message.
+            // In some servers, the unknown method `server/discover` ends the session, but the server
+            // exits only at the next message.
             Err(Error::Closed(reason)) if can_restart && !reason.is_local() => {
                 self.failed_probe = Some(format!(
-                    "{reason}; the server may not accept a message before initialize"
+                    "{reason}; the server might reject messages before initialize"
                 ));
                 Ok(Continue(ProbeStep::Restart(revision)))
             }
@@ -393,12 +393,12 @@ impl Connector<'_> {
     /// Adds the transport's information about the peer to an error. Call it after [`close`](Self::close).
     async fn explain(&mut self, cause: Error) -> Error {
         let details = match &cause {
-            // It has the same details.
+            // This error already contains the details.
             Error::Closed(_) => Vec::new(),
             _ => self.connection.closed().await.details().to_vec(),
         };
         let mut details = details;
-        // A server that answers all requests with the same refusal is reported once.
+        // If the server answers all requests with the same error, the error is reported once.
         let same = cause
             .to_string()
             .replace(method::INITIALIZE, method::SERVER_DISCOVER);

@@ -83,7 +83,7 @@ pub(crate) struct Policy {
     pub(crate) negotiation: Negotiation,
     /// The newest revision to use.
     pub(crate) newest: Revision,
-    /// Maximum time that the client waits for the response to the probe on a pipe.
+    /// Maximum time that the client waits for the response to the probe, without the time of a sign-in.
     pub(crate) probe_timeout: Duration,
 }
 

@@ -50,7 +50,7 @@ impl Custom {
         }
         self.check_names().map_err(|name| {
             Error::invalid(format!(
-                "method {name:?}: the protocol has this name; choose another name, such as \
+                "method {name:?}: the protocol already uses this name; choose another name, such as \
                  \"com.example/name\""
             ))
         })

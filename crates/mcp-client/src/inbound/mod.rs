@@ -93,7 +93,7 @@ impl ClientInbound {
 
     /// Sets the negotiated revision, and the name and extensions of the server. From now on, the client answers server requests.
     pub(crate) fn agree(&self, revision: Revision, server: Implementation, extensions: Declared) {
-        // The second handshake is reported below.
+        // If the value is already set, a second handshake has occurred, which is reported below.
         let _ = self.declared.set(extensions);
         if self.agreed.set((revision, server)).is_err() {
             tracing::error!("a second handshake on one connection");
@@ -244,7 +244,7 @@ impl Inbound for ClientInbound {
             }
             method::NOTIFICATIONS_ELICITATION_COMPLETE => self.elicitation_complete(text),
             method::NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED => self.acknowledged(text),
-            // The server can cancel nothing else of this client.
+            // Here, the server can cancel only subscriptions. The transport handles the cancellation of server requests.
             method::NOTIFICATIONS_CANCELLED => {
                 if let Ok(params) = decode::<CancelledNotificationParams>(text) {
                     self.listener.on_cancelled(&params.request_id);
@@ -255,7 +255,7 @@ impl Inbound for ClientInbound {
         }
     }
 
-    /// Returns `false` on the stateless revision, which has no server requests.
+    /// Returns whether the client answers server requests: `false` on the stateless revision, which has no server requests.
     fn answers(&self) -> bool {
         !self.is_stateless()
     }

@@ -136,8 +136,8 @@ impl ServerTasks {
             "created a task for a server request"
         );
         let this = Arc::clone(self);
-        // Locked until the task is in the table, because the handler removes it when it has
-        // finished.
+        // The table is locked until it contains the task, because `end` must find the task in the
+        // table to remove it.
         let mut running = lock(&self.running);
         let ran = id.clone();
         let task = tokio::spawn(async move {

@@ -148,8 +148,8 @@ impl<'a> TaskPoller<'a> {
                 let failure = match call.await.map_err(Error::from) {
                     Ok(Ok(result)) => return Ok(Done::Outcome(Some(result))),
                     Err(error @ Error::Closed(_)) => return Err(error),
-                    // Not necessarily that of the call: the server may have been restarted. If the call has failed, the
-                    // request after the end of the task has the same response.
+                    // This is not always the error of the call, because the server may have been restarted. If the call has
+                    // failed, the request after the end of the task returns the same error.
                     Ok(Err(rejection)) => Error::Rejected(rejection),
                     Err(error) => error,
                 };
@@ -255,7 +255,7 @@ impl<'a> TaskPoller<'a> {
                 match timeout(self.timeouts.idle, work).await {
                     Ok(Ok(Done::Outcome(Some(result)))) => return Ok(result),
                     Ok(Err(error)) => self.retry_after(error).await?,
-                    // A request that was sent before the end may have been lost.
+                    // A request that was sent before the end of the task may have been lost, so it is sent again.
                     Err(_) | Ok(Ok(_)) => {}
                 }
             }

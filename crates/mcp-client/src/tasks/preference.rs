@@ -73,7 +73,7 @@ impl TaskPreference {
         }
         Ok(match shared.tools.task_support(tool) {
             Some(TaskSupport::Required) => Some(self.metadata()),
-            // With this code, a server requires that all calls are tasks.
+            // This error code means that the server requires a task for every call.
             Some(TaskSupport::Optional) if all => Some(self.metadata()),
             _ => None,
         })

@@ -82,7 +82,8 @@ impl Caller {
         *lock(&self.output) = Output::Kept(Vec::new());
     }
 
-    /// Sends the kept notifications to the request with which the client continues the call, and later notifications too.
+    /// Sends the kept notifications, and all later notifications, on the link of the request with which the client continues the
+    /// call.
     pub(crate) fn reconnect(&self, context: &RequestContext, params: Option<&str>) {
         let connected = Output::Connected {
             link: context.link(),

@@ -114,7 +114,8 @@ impl Routes {
         (routes == std::ptr::from_ref(self).addr()).then_some(token)
     }
 
-    /// Passes a server request to the client of the call that the request belongs to, otherwise to the session.
+    /// Passes a server request to the client of its call. If the call is not known, passes the request to the client of the
+    /// session.
     pub(crate) fn ask(&self, name: &'static str, params: Option<&str>) -> Reply {
         let asked = match (self.call_of_message(), self.session()) {
             (Some(caller), _) => caller.ask(name, params),
@@ -182,7 +183,7 @@ impl Routes {
             );
             return;
         }
-        // Written anew, so that the client reads the URI that was checked.
+        // The notification is written anew, so that the client reads the URI that was checked.
         self.notify_updated(&uri);
     }
 

@@ -39,8 +39,8 @@ pub(crate) struct Catalog {
     /// The prefix of the server's names at the gateway.
     namespace: Arc<str>,
     transform: RwLock<Arc<Transform>>,
-    /// Whether connections for clients have the credentials of their users. The catalog then records only the items that the
-    /// server lists for the gateway itself, not the items that the server lists for users.
+    /// Whether each connection for a client has the credentials of the client's user. If so, the catalog records only the items
+    /// that the server lists for the gateway itself, not the items that the server lists for users.
     has_accounts: bool,
     items: Mutex<Items>,
 }
@@ -252,7 +252,7 @@ impl Catalog {
                 let used = usable_templates(uris);
                 if used.len() < templates.len() {
                     let (mount, listed, used) = (&self.namespace, templates.len(), used.len());
-                    tracing::warn!(%mount, listed, used, "resource templates of the server are too many, too long or have too many expressions; only the others are used to find its resources");
+                    tracing::warn!(%mount, listed, used, "resource templates of the server are not used to find its resources, because they are too many, too long or have too many expressions");
                 }
                 lock(&self.items).templates = used;
             }

@@ -103,7 +103,8 @@ impl UriPattern {
             Some(_) => {
                 let schemes = schemes_with_nested_uri(uri.text)
                     .or_else(|| Some(vec![scheme(uri.text)?.to_ascii_lowercase()]));
-                // Only rules for these schemes can apply: a server does not confuse the schemes of the URIs that it lists.
+                // A pattern with another scheme does not restrict the URI, because a server does not confuse the schemes of the
+                // URIs that it lists.
                 match (scheme(&self.text), schemes) {
                     (Some(pattern), Some(schemes)) => (schemes.iter())
                         .any(|scheme| scheme.is_empty() || pattern.eq_ignore_ascii_case(scheme)),

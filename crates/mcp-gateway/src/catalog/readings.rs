@@ -228,7 +228,7 @@ fn number(text: &str) -> Option<String> {
     let usual = if let Some(number) = other {
         number.to_string()
     } else if digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        // Of any length.
+        // The number can have any length, so it is not parsed.
         without_leading_zeros(&digits)
     } else {
         let number = digits.parse::<f64>().ok();
@@ -351,9 +351,9 @@ fn joined_segments(text: &str, reading: Reading) -> String {
 mod tests {
     use super::*;
 
-    /// A URI has up to 8 KiB of numbers, and each rule compares it.
+    /// A URI of up to `MAX_RULED_BYTES` can contain many numbers, and is compared with each rule.
     #[test]
-    fn the_usual_spelling_of_a_number_is_short() {
+    fn the_usual_spelling_of_a_number_is_at_most_eight_times_as_long_as_its_text() {
         for text in [
             "5e-324",
             "1e-5",

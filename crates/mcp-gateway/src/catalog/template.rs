@@ -1,4 +1,4 @@
-//! URI templates (RFC 6570): the functions that the choice of a server and the rules for clients need.
+//! URI templates (RFC 6570): functions for choosing the server of a request, and for applying the access rules.
 
 use std::borrow::Cow;
 
@@ -95,7 +95,7 @@ pub(super) fn match_template(template: &str, uri: &str) -> Option<usize> {
         let Some((literal, next)) = after.split_once('{') else {
             return uri.ends_with(after).then_some(length + after.len());
         };
-        // Linear in the length of the URI, whatever the literal is.
+        // For each literal, this search takes linear time in the length of the URI.
         let at = memmem::find(uri.as_bytes(), literal.as_bytes())?;
         uri = &uri[at + literal.len()..];
         length += literal.len();

@@ -59,7 +59,7 @@ fn only_tools_that_a_transform_shows_can_be_called() {
 }
 
 #[test]
-fn tools_without_the_read_only_hint_are_hidden() {
+fn with_read_only_tools_without_the_read_only_hint_are_hidden() {
     let catalog = catalog(Transform::new().read_only());
     assert_eq!(catalog.tool("git__log"), None);
     assert!(catalog.record_tool("log", true).is_some());
@@ -215,7 +215,7 @@ fn a_tool_without_a_fixed_argument_in_its_schema_is_not_offered() {
 /// A server can list the same tool with fewer arguments for clients with other capabilities. Previously, the last list decided
 /// which tools all clients could call.
 #[test]
-fn a_tool_is_offered_only_if_all_lists_fulfil_the_settings() {
+fn a_tool_is_offered_only_if_it_meets_the_settings_in_every_list_of_its_server() {
     let catalog = catalog(Transform::new().fix_argument("log", "limit", 5).read_only());
     let lists = |schema: &str, is_read_only| {
         catalog.record_arguments("log", schema);

@@ -1,4 +1,4 @@
-//! URIs: the functions that the choice of a server and the rules for clients need.
+//! URIs: functions for choosing the server of a request, and for applying the access rules.
 
 use std::borrow::Cow;
 use std::net::{Ipv4Addr, Ipv6Addr};

@@ -228,7 +228,7 @@ impl AuthSection {
                     token.subject
                 ));
             }
-            // Without any rule, the scopes are for the servers or for later.
+            // If no rule needs a scope, scopes are not reported: they may be for the servers, or for later rules.
             let useless = has.iter().filter(|scope| {
                 !of_rules.is_empty() && !of_rules.contains(*scope) && !required.contains(*scope)
             });

@@ -27,7 +27,7 @@ impl EntryConnector {
     fn new(server: &ServerConfig) -> Self {
         Self(match server.http_transport() {
             Ok(Some(http)) => Box::new(move |_| Ok(Box::new(http.clone()))),
-            // A child process, or an invalid configuration, which each attempt to connect reports.
+            // This is also the case of an invalid configuration: each attempt to connect reports the error.
             _ => {
                 let server = server.clone();
                 Box::new(move |stderr| server.transport(stderr))
@@ -79,40 +79,40 @@ fn header_sources(server: &ServerConfig) -> Vec<&str> {
     names.chain(headers_helper.iter().map(|_| HELPER)).collect()
 }
 
-/// Returns the first reference in a text to a variable whose name says that its value is secret, for example
+/// Returns whether a text contains the name of a credential, for example `--token`, `API_KEY=..`, `Authorization: ..` or
 /// `${env:API_TOKEN}`.
-fn secret_reference(text: &str) -> Option<&str> {
-    let mut references = text.match_indices("${").map(|(at, _)| {
-        let end = text[at..].find('}').map_or(text.len(), |end| at + end + 1);
-        &text[at..end]
-    });
-    references.find(|reference| is_secret_name(reference))
+fn names_credential(text: &str) -> bool {
+    let is_name = |name: &&str| {
+        let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+        name.bytes().all(is_part) && is_secret_name(name)
+    };
+    let is_separator = |c: char| c.is_whitespace() || "=:?&;{}".contains(c);
+    text.split(is_separator).any(|name| is_name(&name))
 }
 
-/// Returns the description of a credential that accounts do not replace, because it is in an argument or in the URL. A credential
-/// is found only if its name, or the name of its variable, says that it is secret.
+/// Returns the place of a credential that accounts do not replace: an argument or the URL. A credential is found only if its
+/// name, or the name of its variable, says that it is one. The place does not quote the text, because the text can be a
+/// credential.
 fn credential_beside_accounts(server: &ServerConfig) -> Option<String> {
-    let (kind, names, texts) = match &server.launch {
+    match &server.launch {
         Launch::Http { url, .. } => {
             let query = url.split_once('?').map_or("", |(_, query)| query);
-            let names = query.split('&').filter_map(|pair| pair.split('=').next());
-            ("parameter", names.collect(), std::slice::from_ref(url))
+            let mut parameters = query.split(['&', ';']);
+            let is_secret = |pair: &str| pair.split('=').next().is_some_and(is_secret_name);
+            let references = url.split("${").skip(1);
+            let mut names = references.filter_map(|rest| rest.split('}').next());
+            let has_credential = parameters.any(is_secret) || names.any(names_credential);
+            has_credential.then(|| "the URL".to_owned())
         }
         Launch::Stdio { args, .. } => {
-            // An option, or a header such as `Authorization: Bearer x`.
-            let named = |word: &&String| word.starts_with('-') || word.contains(": ");
-            let names = args.iter().filter(named);
-            let names = names.filter_map(|word| word.split(['=', ':']).next());
-            ("argument", names.collect::<Vec<_>>(), &**args)
+            // The value of an option can be a word such as `key`.
+            let is_named = |word: &str| word.starts_with('-') || word.contains(['=', ':']);
+            let mut words = args.iter().enumerate();
+            let found = words.find(|(_, word)| is_named(word) && names_credential(word));
+            found.map(|(index, _)| format!("argument {}", index + 1))
         }
-        _ => return None,
-    };
-    let name = names.into_iter().find(|name| is_secret_name(name));
-    let name = name.map(|name| format!("{kind} {name:?}"));
-    name.or_else(|| {
-        let reference = texts.iter().find_map(|text| secret_reference(text))?;
-        Some(format!("value of {reference}"))
-    })
+        _ => None,
+    }
 }
 
 /// Returns whether the server is `mcp bridge`, which uses the sign-ins in a file, and the file is not set.
@@ -123,10 +123,27 @@ fn has_default_sign_ins(server: &ServerConfig) -> bool {
     else {
         return false;
     };
-    let program = Path::new(command).file_stem();
-    program.is_some_and(|name| name == "mcp")
-        && args.first().is_some_and(|command| command == "bridge")
+    // The program can be started by another one, such as `nice`.
+    let words = std::iter::once(command).chain(args);
+    let is_mcp = |word: &String| {
+        Path::new(word)
+            .file_stem()
+            .is_some_and(|name| name == "mcp")
+    };
+    words.clone().any(is_mcp)
+        && words.skip(1).any(|word| word == "bridge")
         && !env.contains_key("MCP_TOKENS")
+}
+
+/// Returns two users with equal accounts.
+fn equal_accounts(accounts: &BTreeMap<String, ServerConfig>) -> Option<(&str, &str)> {
+    let mut rest = accounts.iter();
+    while let Some((user, account)) = rest.next() {
+        if let Some((other, _)) = rest.clone().find(|(_, other)| *other == account) {
+            return Some((user, other));
+        }
+    }
+    None
 }
 
 /// An enabled server of the file.
@@ -143,8 +160,8 @@ pub(super) struct ServerEntry {
 }
 
 impl ServerEntry {
-    /// Returns a warning if all users of the gateway have the same account at the server, and the file does not say that this is
-    /// intended.
+    /// Returns a warning if users of the gateway have the same account at the server, and the file does not say that this is
+    /// intended. Call it before [`resolve`](Self::resolve), because the names of variables are a part of the check.
     pub(super) fn common_account(&self) -> Option<String> {
         let name = &self.name;
         let place = format!("/gateway/servers/{name}");
@@ -158,10 +175,15 @@ impl ServerEntry {
                 )
             });
         };
-        if let Some(source) = credential_beside_accounts(&self.server) {
+        if let Some(part) = credential_beside_accounts(&self.server) {
             return Some(format!(
-                "/mcpServers/{name}: the server gets the same {source} for all users of the gateway, because an account replaces only \
-                 headers or variables; use a header or variable in \"accounts\" of {place}"
+                "/mcpServers/{name}: {part} seems to contain a credential, which is the same for all users of the gateway, because an account \
+                 replaces only headers or variables; use a header or variable in \"accounts\" of {place}"
+            ));
+        }
+        if let Some((user, other)) = equal_accounts(accounts) {
+            return Some(format!(
+                "{place}/accounts: {user:?} and {other:?} have the same account, so each of them has the rights of the other"
             ));
         }
         let (user, _) = accounts
@@ -169,7 +191,7 @@ impl ServerEntry {
             .find(|(_, server)| has_default_sign_ins(server))?;
         Some(format!(
             "{place}/accounts/{user:?}: without the variable \"MCP_TOKENS\", mcp bridge uses the sign-ins in the file of the user who runs the \
-             gateway; set it to a separate file for each user"
+             gateway; set the variable to a separate file for each user"
         ))
     }
 

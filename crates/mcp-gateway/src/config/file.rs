@@ -36,7 +36,7 @@ pub(super) struct Section {
     pub(super) public_url: Option<String>,
     pub(super) allowed_origins: Vec<String>,
     pub(super) instructions: Option<String>,
-    /// Maximum time for the lists of a server, in milliseconds.
+    /// Maximum time in which the servers must return the pages that the gateway needs for a list, in milliseconds.
     pub(super) list_timeout: Option<NonZeroU32>,
     pub(super) auth: Option<AuthSection>,
     /// The proxy for requests to servers with a URL and to the authorization server.
@@ -55,7 +55,7 @@ pub(super) struct Section {
     pub(super) servers: BTreeMap<String, ServerSection>,
 }
 
-/// The form in which an audit log of a gateway contains the arguments of calls. By default, it does not contain them.
+/// The form in which the audit log of a gateway contains the arguments of calls. By default, the log contains no arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -205,7 +205,7 @@ pub(super) struct ServerSection {
     pub(super) is_required: bool,
     #[serde(rename = "shared")]
     pub(super) is_shared: bool,
-    /// If the setting is absent, all users have the account of the gateway, and a warning says so.
+    /// The accounts of the users. Without this setting, all users have the account of the gateway, and a warning says so.
     #[serde(deserialize_with = "accounts")]
     pub(super) accounts: Option<Accounts>,
     pub(super) max_connections: Option<NonZeroUsize>,

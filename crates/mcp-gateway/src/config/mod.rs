@@ -55,6 +55,8 @@ pub struct GatewayConfig {
     section: Section,
     /// The enabled servers, by namespace.
     servers: BTreeMap<String, ServerEntry>,
+    /// Warnings about users with the same account at a server.
+    common_accounts: Vec<String>,
     /// The names of all servers. Disabled servers are included, because the configuration may still have rules for them.
     namespaces: BTreeSet<String>,
 }
@@ -90,14 +92,15 @@ fn read_accounts(
     section: &Section,
 ) -> Result<BTreeMap<String, ServerConfig>, InvalidServer> {
     let problem = if settings.is_shared {
-        "\"shared\": true says that all users have one account; remove one of them".to_owned()
+        "\"shared\": true says that all users have one account; remove \"shared\" or \"accounts\""
+            .to_owned()
     } else if section.auth.is_none() {
         "users have no names without /gateway/auth; add \"auth\"".to_owned()
     } else if accounts.is_empty() {
         "no user has an account; add one, or write \"accounts\": \"gateway\" if all users may use the account of the gateway".to_owned()
     } else if accounts.len() > MAX_ACCOUNTS {
         format!(
-            "the server has more than {MAX_ACCOUNTS} accounts, which is the limit of a file; read them in a program with a user connector"
+            "the server has more than {MAX_ACCOUNTS} accounts, which is the limit of a file; for more, write a program that uses Upstream::user_connector"
         )
     } else {
         let accounts = accounts.iter().map(|(user, account)| {
@@ -108,6 +111,18 @@ fn read_accounts(
         return accounts.collect();
     };
     Err(invalid(format!(": {problem}")))
+}
+
+/// Returns the warnings about users with the same account at a server.
+fn common_accounts(section: &Section, servers: &BTreeMap<String, ServerEntry>) -> Vec<String> {
+    let auth = section.auth.as_ref();
+    match auth.is_some_and(AuthSection::has_several_users) {
+        true => servers
+            .values()
+            .filter_map(ServerEntry::common_account)
+            .collect(),
+        false => Vec::new(),
+    }
 }
 
 /// Reads the settings of an enabled server.
@@ -144,7 +159,7 @@ impl GatewayConfig {
     /// message contains the location as a JSON pointer, or the name of the server.
     pub fn parse(text: &str) -> Result<Self, InvalidServer> {
         let text = &*without_comments(text);
-        // The error of the syntax has a line.
+        // Syntax errors are reported first, because their text contains the line.
         mcp_jsonrpc::decode_document::<IgnoredAny>(text)
             .map_err(|error| invalid(error.to_string()))?;
         // A repeated user would have the account that is written last.
@@ -191,6 +206,7 @@ impl GatewayConfig {
             )));
         }
         Ok(Self {
+            common_accounts: common_accounts(&section, &servers),
             section,
             servers,
             namespaces,
@@ -234,8 +250,8 @@ impl GatewayConfig {
     }
 
     /// Replaces the names of users in `accounts` by the keys of the users. A key is compared with
-    /// [`Principal::user`](mcp_protocol::Principal::user). By default, the key of a user is the name. With `mcp-auth`, it is
-    /// `Identity::user`. Call it after [`resolve`](Self::resolve).
+    /// [`Principal::user`](mcp_protocol::Principal::user). By default, the key of a user is the name of the user. With
+    /// `mcp-auth`, the key is `Identity::user`. Call this method after [`resolve`](Self::resolve).
     #[must_use]
     pub fn with_user_keys(mut self, key: impl Fn(&str) -> String) -> Self {
         for entry in self.servers.values_mut() {
@@ -346,10 +362,7 @@ impl GatewayConfig {
         let servers = || self.servers.values();
         let readable = servers().filter_map(ServerEntry::readable_headers);
         let auth = self.section.auth.as_ref();
-        let has_users = auth.is_some_and(AuthSection::has_several_users);
-        let common = servers()
-            .filter(|_| has_users)
-            .filter_map(ServerEntry::common_account);
+        let common = self.common_accounts.iter().cloned();
         let auth = auth.into_iter();
         let scopes = auth.flat_map(|auth| auth.scope_warnings(self.section.access.scopes()));
         readable.chain(common).chain(scopes).collect()
@@ -456,7 +469,7 @@ impl GatewayConfig {
             ("audit", new.audit != old.audit),
             ("auditArguments", new.audit_arguments != old.audit_arguments),
             ("allowedOrigins", new.allowed_origins != old.allowed_origins),
-            // The verifier of tokens has them.
+            // The verifier of the issuer's tokens keeps these two settings.
             ("proxy", has_issuer && new.proxy != old.proxy),
             ("tls", has_issuer && new.tls != old.tls),
         ];

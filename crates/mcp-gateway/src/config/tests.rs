@@ -336,6 +336,23 @@ fn type_errors_name_the_place_in_the_file_and_no_rust_type() {
 }
 
 #[test]
+fn a_misspelled_key_of_the_gateway_suggests_the_nearest_known_key() {
+    for (gateway, expected) in [
+        (r#"{"acess":[]}"#, "; did you mean \"access\"?"),
+        (r#"{"lisen":"a"}"#, "; did you mean \"listen\"?"),
+        (r#"{"publicURL":"a"}"#, "; did you mean \"publicUrl\"?"),
+        (r#"{"listTimeOut":1}"#, "; did you mean \"listTimeout\"?"),
+        (
+            r#"{"auditArgument":1}"#,
+            "; did you mean \"auditArguments\"?",
+        ),
+    ] {
+        let error = error(&format!(r#"{{"mcpServers":{{}},"gateway":{gateway}}}"#));
+        assert!(error.ends_with(expected), "{expected}: {error}");
+    }
+}
+
+#[test]
 fn a_misspelled_key_of_a_server_suggests_the_nearest_known_key() {
     for (server, expected) in [
         (

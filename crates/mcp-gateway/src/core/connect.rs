@@ -7,6 +7,7 @@ use std::time::Duration;
 use mcp_client::{ChangedList, Error, KnownVersion, Negotiation, Revision};
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::Principal;
+use tokio::sync::OwnedMutexGuard;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::Core;
@@ -66,7 +67,7 @@ impl Core {
     }
 
     async fn open_shared_again(self: &Arc<Self>) -> Result<InUse, ErrorObject> {
-        let mut failures = self.shared.connecting.lock().await;
+        let failures = Arc::clone(&self.shared.connecting).lock_owned().await;
         if let Some(connection) = self.shared.in_use() {
             return Ok(connection);
         }
@@ -81,6 +82,30 @@ impl Core {
             }
             sleep_until(at).await;
         }
+        let core = Arc::clone(self);
+        self.detached(async move { core.open_locked(failures).await })
+            .await
+    }
+
+    /// Opens a connection in a task. If the request that needs the connection ends first, for example at its deadline, the program
+    /// continues to start, and the next request uses it.
+    pub(super) async fn detached<T: Send + 'static>(
+        &self,
+        opening: impl Future<Output = Result<T, ErrorObject>> + Send + 'static,
+    ) -> Result<T, ErrorObject> {
+        tokio::spawn(opening).await.unwrap_or_else(|_| {
+            let server = &*self.upstream.name;
+            let text = format!("the attempt to connect to the server {server:?} was aborted");
+            Err(unavailable(server, text))
+        })
+    }
+
+    /// Opens the shared connection while its lock is held.
+    async fn open_locked(
+        self: &Arc<Self>,
+        mut failures: OwnedMutexGuard<Failures>,
+    ) -> Result<InUse, ErrorObject> {
+        let server = &*self.upstream.name;
         let version = self.known_version();
         let opened = self.open_shared(version, Self::on_change(Arc::downgrade(self)));
         match opened.await {
@@ -154,7 +179,7 @@ impl Core {
         Some(reason)
     }
 
-    /// Checks the newest connection of a client. Returns `true` if it responds or is being opened. Also returns `true` if it
+    /// Checks the newest connection of a client. Returns `true` if it responds or began to be opened a few seconds ago. Also returns `true` if it
     /// does not respond, but a new connection would close the connection of a client: the process may only be busy with a call.
     /// Returns `false` if no client has a connection.
     async fn is_client_connection_usable(&self) -> bool {

@@ -10,12 +10,13 @@ use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{Owner, Principal, RequestContext, Session, Transport, lock};
 use mcp_types::v2026_07_28::TASKS_EXTENSION;
 use mcp_types::{ClientCapabilities, Implementation, SubscribeRequest, SubscribeRequestParams};
+use tokio::sync::OwnedMutexGuard;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::Core;
 use crate::caller::Routes;
 use crate::connection::{Identity, InUse, OnChange, UpstreamConnection};
-use crate::pool::{ChosenLevel, Key, Lease, Permit};
+use crate::pool::{ChosenLevel, Key, LatestConnection, Lease, Permit};
 
 /// Maximum delay before the gateway restores the subscriptions of a connection that was closed to make room for other clients.
 const MAX_DELAY_FOR_OTHERS: Duration = Duration::from_secs(2);
@@ -93,7 +94,8 @@ async fn subscribe_all(connection: &Arc<UpstreamConnection>, uris: Vec<String>) 
             let params = SubscribeRequestParams::new(uri.clone());
             let call = connection.client.request::<SubscribeRequest>(&params);
             let subscribed = timeout(MAX_SUBSCRIBE_WAIT, call.into_future()).await;
-            // The resource may have changed. If it is not watched, the client reads it after this notification: it receives the error, or can subscribe again.
+            // The resource may have changed, and the client reads the resource after this notification. If the new subscription
+            // has failed, the read returns the error, or the client can subscribe again.
             routes.notify_changed(&uri);
             let reason = match subscribed {
                 Ok(Ok(_)) => continue,
@@ -125,7 +127,7 @@ async fn subscribe_all(connection: &Arc<UpstreamConnection>, uris: Vec<String>) 
         }
     };
     if timeout(MAX_RESTORE_WAIT, all).await.is_err() {
-        // The client reads the resources that are not watched, too.
+        // The session is also notified of the resources that the gateway could not subscribe to in time.
         routes.update_all();
     }
 }
@@ -140,17 +142,29 @@ impl Core {
         context: &RequestContext,
     ) -> Result<InUse, ErrorObject> {
         let own = self.connection_of(context.session());
-        let mut latest = own.0.lock().await;
+        let latest = Arc::clone(&own.0).lock_owned().await;
         let connection = latest.connection.as_ref();
         if let Some(open) = connection.and_then(UpstreamConnection::in_use) {
             return Ok(open);
         }
-        // The ended connection is replaced only by the next one, because it has the subscriptions.
+        let (core, context) = (Arc::clone(self), context.clone());
+        // Boxed because a connection is rarely opened.
+        let opened = self.detached(async move { core.replace_latest(latest, &context).await });
+        Box::pin(opened).await
+    }
+
+    /// Opens the next connection of a session.
+    async fn replace_latest(
+        self: &Arc<Self>,
+        mut latest: OwnedMutexGuard<LatestConnection>,
+        context: &RequestContext,
+    ) -> Result<InUse, ErrorObject> {
+        let connection = latest.connection.as_ref();
+        // The ended connection is kept until the next connection is open, because the ended connection has the subscriptions.
         let subscribed = connection.map(|ended| ended.routes().subscriptions());
         let subscribed = subscribed.unwrap_or_default();
         let was_closed_for_others = connection.is_some_and(|ended| ended.was_closed_for_others());
-        // Boxed because it is rare.
-        let opened = Box::pin(self.open_for_session(context, &subscribed)).await?;
+        let opened = self.open_for_session(context, &subscribed).await?;
         let delay = match latest.connection.replace(Arc::clone(&opened)) {
             Some(_) => latest.resubscribe_delay.after_loss(),
             None => Duration::ZERO,
@@ -226,7 +240,7 @@ impl Core {
             owner: sends_messages.then(|| context.owner()),
             identity: Some(serde_json::json!([info, capabilities]).to_string()),
         });
-        // A list is not worth a connection that no other request can use.
+        // A list uses the shared connection if no other request could use a new connection.
         if (is_shared && !accepts_requests && !is_exclusive)
             || (key.is_none() && !may_require_input)
         {
@@ -237,7 +251,7 @@ impl Core {
             Some(Err(key)) => Some(key),
             None => None,
         };
-        // Boxed because it is rare.
+        // Boxed because a connection is rarely opened.
         let (client, identity) = (context.owner(), (info, capabilities));
         Box::pin(self.open_for_pool(&client, Some(identity), key, is_exclusive)).await
     }
@@ -269,11 +283,17 @@ impl Core {
             Err(key) => key,
         };
         let opening = self.pool.opening(&key);
-        let _opening = opening.lock().await;
-        match self.pool.take(key, false) {
-            Ok(lease) => Ok(lease),
-            Err(key) => self.open_for_pool(client, None, Some(key), false).await,
-        }
+        let opening = opening.lock_owned().await;
+        let key = match self.pool.take(key, false) {
+            Ok(lease) => return Ok(lease),
+            Err(key) => key,
+        };
+        let (core, client) = (Arc::clone(self), client.clone());
+        self.detached(async move {
+            let _opening = opening;
+            core.open_for_pool(&client, None, Some(key), false).await
+        })
+        .await
     }
 
     /// Returns whether each principal has a separate connection for requests that need no session. This is the case if the
@@ -366,7 +386,7 @@ impl Core {
         // From here on, the connection is given back when the request is cancelled.
         let lease = self.pool.add(key, connection, is_exclusive);
         if is_separate {
-            // Its subscriptions are made on it.
+            // On a separate connection, `watch` makes the subscriptions.
             return Ok(lease);
         }
         self.watch_lease(&lease, principal).await;
@@ -380,7 +400,7 @@ impl Core {
         let core = Arc::clone(self);
         let watching =
             tokio::spawn(async move { core.watch_on(&connection, principal.as_ref()).await });
-        // The task fails only with the runtime.
+        // The task can fail only if it panics or the runtime shuts down.
         let _ = watching.await;
     }
 

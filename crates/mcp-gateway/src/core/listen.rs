@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_util::future::{join_all, select_all};
 use mcp_client::ChangedList;
-use mcp_jsonrpc::ErrorObject;
+use mcp_jsonrpc::{ErrorObject, quote};
 use mcp_protocol::{BoxFuture, Delivery, Outcome, Owner, Payload, RequestContext, Session, lock};
 use mcp_types::v2026_07_28::{
     SubscriptionFilter, SubscriptionsListenResult, SubscriptionsListenResultMeta,
@@ -27,6 +27,8 @@ const MAX_RESOURCES: usize = 64;
 /// Maximum time for subscribing to the resources of a `subscriptions/listen` request. Resources that are not subscribed by then
 /// are left out, and the request is acknowledged without them.
 const MAX_SUBSCRIBE_TIME: Duration = Duration::from_secs(20);
+/// Maximum number of characters of a URI in the log.
+pub(super) const MAX_LOGGED_URI: usize = 200;
 /// Maximum size of the URI of a resource, in bytes.
 const MAX_URI_BYTES: usize = 8 << 10;
 
@@ -70,7 +72,7 @@ impl ChangeSource for Arc<Core> {
             let connection = Arc::clone(&lease.connection);
             let mut closing = self.closing.subscribe();
             return Ok(vec![Box::pin(async move {
-                // Otherwise, a removed account would stay in use.
+                // The connection is dropped when the server is removed. Otherwise, a removed account would stay in use.
                 let _ = closing.wait_for(|is_closing| *is_closing).await;
                 drop(connection);
             })]);
@@ -94,7 +96,7 @@ impl ChangeSource for Arc<Core> {
 
     async fn closed(&self) {
         let mut closing = self.closing.subscribe();
-        // The sender is part of the gateway, which the caller keeps.
+        // The wait cannot fail, because `self` contains the sender.
         let _ = closing.wait_for(|is_closing| *is_closing).await;
     }
 }
@@ -131,7 +133,7 @@ async fn run_subscription(
     let uris: Vec<Arc<str>> = uris.into_iter().map(Arc::from).collect();
     let open = source.changes().open(&subscription)?;
     let counted = source.changes().watched.reserve(&context.owner(), &uris)?;
-    // Changes of lists arrive on the shared connection, or on that of the user.
+    // Changes of lists arrive on the shared connection, or on the connection of the user.
     let client = context.owner();
     let connections = source.prepare(&client).await?;
     let (_watches, watched) = watch_all(&source, uris, &context, &subscription).await;
@@ -163,7 +165,7 @@ async fn keep_connected(
     while !connections.is_empty() {
         let ((), _, others) = select_all(connections).await;
         source.settled().await;
-        // The others are part of the new ones.
+        // `prepare` also returns the connections that are still open.
         connections = source.prepare(client).await.unwrap_or(others);
     }
     pending().await
@@ -178,12 +180,8 @@ async fn watch_all(
 ) -> (JoinSet<()>, Vec<Arc<str>>) {
     let locks = Arc::default();
     let attempts = uris.iter().map(|uri| {
-        let target = Arc::clone(subscription);
-        let deliver = move |uri: &str| {
-            let mut params = JsonObject::new();
-            params.insert("uri".to_owned(), json!(uri));
-            target.notify(method::NOTIFICATIONS_RESOURCES_UPDATED, params);
-        };
+        let (target, subscribed) = (Arc::clone(subscription), Arc::clone(uri));
+        let deliver = move |changed: &str| target.notify_resource(&subscribed, changed);
         source.watch(Arc::clone(uri), context, &locks, deliver)
     });
     let attempts = attempts.map(|attempt| timeout(MAX_SUBSCRIBE_TIME, attempt));
@@ -196,10 +194,15 @@ async fn watch_all(
                 watched.push(uri);
             }
             Ok(Err(error)) => {
-                tracing::debug!(%error, ?uri, "a resource is left out of a subscription");
+                let uri = quote(&uri, MAX_LOGGED_URI);
+                tracing::debug!(%error, %uri, "a resource is left out of a subscription");
             }
             Err(_) => {
-                tracing::warn!(?uri, limit = ?MAX_SUBSCRIBE_TIME, "a resource is left out of a subscription, because it was not subscribed in time");
+                let log = &source.changes().unwatched;
+                if let Some(omitted) = log.admit(std::time::Instant::now()) {
+                    let uri = quote(&uri, MAX_LOGGED_URI);
+                    tracing::warn!(%uri, limit = ?MAX_SUBSCRIBE_TIME, omitted, "a resource is left out of a subscription, because it was not subscribed in time");
+                }
             }
         }
     }

@@ -56,7 +56,7 @@ pub(crate) struct Core {
     account_failures: AccountFailures,
     /// The items that the server lists; only for a gateway with several servers.
     catalog: Option<Arc<Catalog>>,
-    /// Is set when the gateway closes, or when the server is removed from the gateway.
+    /// Whether the gateway is closing, or the server was removed from the gateway.
     pub(crate) closing: watch::Sender<bool>,
 }
 
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn the_future_of_a_request_has_a_limited_size() {
         let size = size_of_future(Core::forward);
-        // 2 KiB, and what ordered objects add to the errors that the future can hold.
+        // 2 KiB, and the bytes that JSON objects with a fixed member order add to the errors that the future can hold.
         assert!(size <= 2_304, "{size} bytes");
     }
 }

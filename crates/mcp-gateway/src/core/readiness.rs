@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
-/// How long a server has to respond.
+/// Maximum time in which a server must respond.
 pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum age of a check's result. Younger results are reused, so that frequent checks do not burden the server.
 const MAX_AGE: Duration = Duration::from_secs(1);

@@ -10,12 +10,13 @@ use std::time::Duration;
 
 use mcp_client::{Error, Subscription};
 use mcp_host::without_setting_names;
-use mcp_jsonrpc::ErrorObject;
+use mcp_jsonrpc::{ErrorObject, quote};
 use mcp_protocol::{Owner, Principal, lock};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
 use super::Core;
+use super::listen::MAX_LOGGED_URI;
 use crate::caller::MayNotify;
 use crate::connection::{UpstreamConnection, unreachable};
 use crate::pool::Key;
@@ -76,7 +77,7 @@ impl ResourceSubscription {
         let watch = Arc::downgrade(self);
         let updates = Updates::of(self.principal.is_some());
         let mut pooled = lock(&self.pooled);
-        // Subscriptions whose connection has ended.
+        // Removes the subscriptions whose connection has ended.
         while pooled.try_join_next().is_some() {}
         pooled.spawn(async move {
             while let Some(changed) = subscription.next().await {
@@ -102,7 +103,7 @@ impl Drop for SubscriptionEntry {
 }
 
 /// The locks that let the subscriptions of one request of a client run one after another at each server. A server that does not
-/// respond does not delay the subscriptions at other servers. The keys are the addresses of the servers' cores.
+/// respond does not delay the subscriptions at other servers. The keys are the addresses of the [`Core`]s in memory.
 #[derive(Default)]
 pub(crate) struct SubscribeLocks(Mutex<HashMap<usize, Arc<tokio::sync::Mutex<()>>>>);
 
@@ -151,7 +152,7 @@ impl Core {
             }),
             pooled: Mutex::default(),
         });
-        // Before the server can send an update, and removed when the request is cancelled.
+        // The entry is added before the server can send an update, and is removed if the request is cancelled.
         let entry = self.register(&watch, &client);
         let mut subscription = self.first_subscription(&watch, &client, locks).await?;
         let (core, mut closing) = (Arc::downgrade(self), self.closing.subscribe());
@@ -264,8 +265,8 @@ impl Core {
     /// Logs the reason why the server does not send updates of a resource.
     fn log_unwatched(&self, uri: &str, error: &Error) {
         if let Some(omitted) = self.changes.unwatched.admit(std::time::Instant::now()) {
-            let server = &self.upstream.name;
-            tracing::warn!(?server, ?uri, %error, omitted, "a resource cannot be watched");
+            let (server, uri) = (&self.upstream.name, quote(uri, MAX_LOGGED_URI));
+            tracing::warn!(?server, %uri, %error, omitted, "a resource cannot be watched");
         }
     }
 

@@ -116,8 +116,7 @@ fn known_arguments(params: &str) -> Result<BTreeMap<String, String>, ErrorObject
     let Some(context) = member(params, "context") else {
         return Ok(BTreeMap::new());
     };
-    let problem =
-        "context must be an object; its member arguments must be an object with strings as values";
+    let problem = "\"context\" must be an object; its member \"arguments\" must be an object with strings as values";
     let invalid = || ErrorObject::invalid_params(problem);
     if !context.starts_with('{') {
         return Err(invalid());
@@ -137,7 +136,7 @@ async fn retain_values(result: &Payload, is_allowed: impl Fn(&str) -> bool) -> O
     if result["resultType"] == "input_required" {
         return Ok(Payload::of(result));
     }
-    // Other members could also have values.
+    // Unknown members are removed, because they could also contain denied values.
     keep_members(&mut result, &["completion", "resultType", "_meta"]);
     let completion = result.get_mut("completion").and_then(Value::as_object_mut);
     let completion = completion.ok_or_else(invalid)?;
@@ -149,10 +148,10 @@ async fn retain_values(result: &Payload, is_allowed: impl Fn(&str) -> bool) -> O
         if value.as_str().is_some_and(&is_allowed) {
             values.push(value);
         }
-        // Comparing many URIs with rules must not keep others waiting.
+        // Comparing many URIs with rules must not delay other requests.
         yield_now().await;
     }
-    // The number would reveal how many values there are.
+    // If values were removed, `total` and `hasMore` would reveal how many values the server has.
     let is_shorter = values.len() < count;
     let known: &[_] = match is_shorter {
         true => &["values"],

@@ -98,8 +98,8 @@ impl State {
         })
     }
 
-    /// Removes contents that the client may not use from a result of `resources/read`. For example, the result for a folder can
-    /// contain other resources.
+    /// Removes from a result of `resources/read` the contents that the client may not use. For example, the result for a folder
+    /// can contain other resources.
     pub(super) fn with_allowed_contents(
         self: &Arc<Self>,
         reply: Reply,

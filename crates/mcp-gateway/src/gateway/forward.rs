@@ -178,7 +178,7 @@ impl State {
         };
         let Some((mount, tool)) = self.tool(&exposed) else {
             if let Some(mount) = self.mount_of(&exposed) {
-                // The server does not list it, or the gateway hides it.
+                // The server does not list the tool, or the gateway hides the tool.
                 let (_, name) = exposed.split_once("__").unwrap_or_default();
                 context.note_item(&mount, &mount.item(ItemKind::Tool, name));
             }
@@ -202,7 +202,7 @@ impl State {
         let filter = member(text, "notifications").unwrap_or("{}");
         let filter: SubscriptionFilter = decode(filter).map_err(ErrorObject::malformed_params)?;
         let uris = filter.resource_subscriptions.as_deref().unwrap_or_default();
-        // Before the gateway searches for the server of each URI, during which other clients wait.
+        // Checked before the gateway searches for the server of each URI, because other clients wait during the search.
         core::check_uris(uris)?;
         // Each resource counts, because it is a request to its server. The open subscription is not a request in flight.
         drop(self.count(1 + uris.len(), &context)?);
@@ -210,7 +210,7 @@ impl State {
             if let Some(mount) = self.mount_of_uri(uri) {
                 let item = mount.item(ItemKind::Resource, uri);
                 let decision = self.decide(&mount, &item);
-                // What is denied is left out of the subscription.
+                // A denied resource is not an error: it is left out of the subscription.
                 self.check_scope(&item, &decision, &context)?;
             }
         }
@@ -299,7 +299,7 @@ impl State {
             let length = mount.catalog.template_match(uri)?;
             Some((length, mount))
         });
-        // The first of several with the same length.
+        // If several mounts have the same length, the first mount is chosen.
         let best = matching.rev().max_by_key(|(length, _)| *length);
         if let Some((_, mount)) = best {
             return Some(Arc::clone(mount));
@@ -330,7 +330,7 @@ impl State {
         }
         let limit = self.settings().list_timeout;
         Ok(Reply::Pending(Box::pin(async move {
-            // A server that does not respond does not matter to the others.
+            // A server that does not respond in time does not affect the other servers.
             let _ = timeout(limit, connections.join_all()).await;
             Ok(Payload::Empty)
         })))

@@ -53,7 +53,7 @@ impl ClientLimits {
     }
 }
 
-/// Counts the requests of each client.
+/// A counter of the requests of each client.
 #[derive(Default)]
 pub(super) struct RequestCounter(Mutex<Clients>);
 
@@ -255,7 +255,7 @@ mod tests {
             count(number, start).unwrap();
         }
         count(MAX_CLIENTS, start).unwrap_err();
-        // After a second, all clients could be added again without a difference.
+        // After a second, each client may again send the full number of requests, so all entries are removed.
         count(MAX_CLIENTS, start + Duration::from_secs(2)).unwrap();
         assert_eq!(lock(&counter.0).by_key.len(), 1);
     }

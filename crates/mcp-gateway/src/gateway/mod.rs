@@ -289,7 +289,7 @@ impl Service for Gateway {
     fn readiness(&self) -> Option<BoxFuture<'static, Result<(), ErrorObject>>> {
         let state = Arc::clone(&self.0);
         Some(Box::pin(async move {
-            // The client may not know all servers, so they are not named.
+            // Some clients must not know all servers, so the error does not name the servers.
             match state.unready().await.is_empty() {
                 true => Ok(()),
                 false => Err(ErrorObject::internal(

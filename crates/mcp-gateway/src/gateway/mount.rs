@@ -54,7 +54,7 @@ impl Mount {
         }
     }
 
-    /// Sets the changes of the server's tools.
+    /// Sets the changes to the server's tools.
     #[must_use]
     pub fn transform(mut self, transform: Transform) -> Self {
         self.transform = transform;

@@ -54,7 +54,7 @@ pub struct ServedRequest<'a> {
     pub bytes_out: Option<usize>,
 }
 
-/// How a request to a gateway ended. `Display` writes the name that metrics and audit logs use, such as `tool_error`.
+/// The outcome of a request to a gateway. `Display` writes the name that metrics and audit logs use, such as `tool_error`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RequestOutcome {
@@ -290,7 +290,7 @@ pub(super) fn recorded(
 /// Maximum number of characters of a name or URI in a log message.
 pub(super) const MAX_LOGGED: usize = 200;
 
-/// Logs a limited number of denials.
+/// A log for a limited number of denials.
 #[derive(Debug, Default)]
 pub(super) struct DenialLog(LogLimit);
 

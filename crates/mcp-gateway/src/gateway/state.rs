@@ -113,7 +113,7 @@ impl State {
     /// `server` is not a replacement, or if the mount was removed.
     pub(super) fn replace(&self, server: &Arc<MountedServer>) -> Option<Arc<MountedServer>> {
         let server = {
-            // `update` must not run under this lock: `Gateway::mount` takes them in the other order.
+            // `update` must not run under this lock: `Gateway::mount` takes this lock while it holds the lock of the mounts.
             let mut replacements = lock(&self.replacements);
             let mut all = replacements.iter();
             let at = all.position(|other| Arc::ptr_eq(other, server))?;

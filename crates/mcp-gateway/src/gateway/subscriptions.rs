@@ -29,7 +29,7 @@ impl ChangeSource for Arc<State> {
             connecting.spawn(async move {
                 let connected = async {
                     if proxy.core.upstream.has_accounts() {
-                        // A user without an account receives nothing of this server.
+                        // A user without an account receives nothing from this server.
                         return proxy.core.prepare(&client).await.unwrap_or_default();
                     }
                     proxy.core.keep_shared().await;
@@ -67,7 +67,7 @@ impl ChangeSource for Arc<State> {
 
     async fn closed(&self) {
         let mut closing = self.closing.subscribe();
-        // The sender is part of the gateway, which the caller keeps.
+        // The wait cannot fail, because `self` contains the sender.
         let _ = closing.wait_for(|is_closing| *is_closing).await;
     }
 }
@@ -119,7 +119,7 @@ impl WatchedResource {
             let Some(state) = state.upgrade() else { return };
             state.settled().await;
             let again = self.watch(&state).await;
-            // It may be different at the new server. Without one, the client learns that when it reads the resource.
+            // The resource may be different at the new server. If no server has it, the client learns this when reading it.
             (self.deliver)(&self.uri);
             match again {
                 Ok(again) => watch = again,

@@ -113,7 +113,8 @@ impl Cluster {
     }
 }
 
-/// Forwards the request to the process at `address`. If this is not possible, returns the error for the client.
+/// Forwards the request to the process at `address`, and returns an error. The client receives the error only if the request
+/// cannot be forwarded, or if the other process cannot be reached.
 pub(crate) fn forward(context: &RequestContext, address: &str) -> ErrorObject {
     if !context.forward(address) {
         tracing::warn!(

@@ -24,7 +24,7 @@ use crate::upstream::ParkingLimits;
 /// Time to wait for further server requests after the first server request of a call, before the call is parked.
 const GATHER: Duration = Duration::from_millis(5);
 
-/// One client can use at most the fraction 1/`CLIENTS` of the memory for parked calls.
+/// Divisor of the memory for parked calls: one client can use at most 1/`CLIENTS` of this memory.
 const CLIENTS: usize = 8;
 
 /// The params that a client adds to the request only to continue a call.
@@ -171,7 +171,7 @@ impl ParkedCalls {
     /// Ends all parked calls.
     pub(crate) fn clear(&self) {
         let calls = std::mem::take(&mut *lock(&self.0));
-        // Their connections may close, so without the lock.
+        // The calls are dropped after the lock is released, because their connections may close.
         drop(calls);
     }
 
@@ -211,7 +211,7 @@ impl ParkedCalls {
 
     /// Removes a call. This cancels the call at the server.
     pub(crate) fn remove(&self, id: &str) {
-        // It is dropped without the lock.
+        // The call is dropped after the lock is released.
         let removed = lock(&self.0).remove(id);
         drop(removed);
     }

@@ -35,7 +35,7 @@ const MAX_QUEUED_BYTES: usize = 64 << 20;
 pub(crate) struct Capacity {
     table: Mutex<Table>,
     log: LogLimit,
-    /// Limits the log entries about connections that ended without the gateway.
+    /// The limit on log entries about connections that the gateway did not end.
     end_log: LogLimit,
     /// The size of the messages that the server has not read.
     queued: Budget,
@@ -51,6 +51,10 @@ impl Default for Capacity {
         }
     }
 }
+
+/// Maximum time that a connection without a response counts as [`NewestConnection::Opening`]. After this time, a server that
+/// hangs is not reported as ready, although clients try to connect.
+const MAX_OPENING: Duration = Duration::from_secs(5);
 
 /// The newest connection to a server.
 pub(crate) enum NewestConnection {
@@ -177,13 +181,13 @@ impl Permit {
         if let Some(entry) = lock(&self.capacity.table).open.get_mut(&self.number) {
             entry.connection = Arc::downgrade(connection);
             entry.is_established = true;
-            // It was established before it could be stopped.
+            // The connection was established before it could be stopped.
             entry.is_closing = false;
         }
     }
 }
 
-/// A request that waits for a connection. It waits until this is dropped.
+/// A request that waits for a connection. The request is counted as waiting until this value is dropped.
 struct WaitingRequest {
     capacity: Arc<Capacity>,
     client: Owner,
@@ -318,6 +322,7 @@ impl Capacity {
             client: client.cloned(),
             connection: Weak::new(),
             is_established: false,
+            since: Instant::now(),
             is_closing: false,
             stop: Arc::default(),
             start: StartStage::Over,
@@ -339,19 +344,20 @@ impl Capacity {
         table.open.len() - ended < upstream.max_connections
     }
 
-    /// Returns the newest connection that is open or is being opened.
+    /// Returns the newest open connection. If no connection is open, but one has been opening for a short time, returns
+    /// [`NewestConnection::Opening`].
     pub(crate) fn newest_connection(&self) -> Option<NewestConnection> {
         let table = lock(&self.table);
-        table
-            .open
-            .values()
-            .rev()
-            .find_map(|entry| match entry.connection.upgrade() {
-                Some(connection) => connection
-                    .is_open()
-                    .then_some(NewestConnection::Open(connection)),
-                None => (!entry.is_established).then_some(NewestConnection::Opening),
-            })
+        let mut entries = table.open.values().rev();
+        let open = entries.clone().find_map(|entry| {
+            let connection = entry.connection.upgrade()?;
+            connection
+                .is_open()
+                .then_some(NewestConnection::Open(connection))
+        });
+        let is_opening =
+            |entry: &Entry| !entry.is_established && entry.since.elapsed() < MAX_OPENING;
+        open.or_else(|| entries.any(is_opening).then_some(NewestConnection::Opening))
     }
 
     fn log_refusal(&self, upstream: &Upstream, client: Option<&Owner>, error: &ErrorObject) {

@@ -17,7 +17,9 @@ use tokio::time::{Instant, sleep};
 
 pub(crate) use self::account_failures::AccountFailures;
 pub(crate) use self::capacity::{Capacity, NewestConnection, Permit};
-pub(crate) use self::sessions::{ChosenLevel, SessionConnection, SessionConnections};
+pub(crate) use self::sessions::{
+    ChosenLevel, LatestConnection, SessionConnection, SessionConnections,
+};
 
 use crate::connection::{InUse, UpstreamConnection};
 

@@ -12,7 +12,7 @@ use crate::resubscribe::ResubscribeDelay;
 /// The connection of one session to one server. The first request opens it. If the connection has ended, the next request opens
 /// another connection.
 #[derive(Default)]
-pub(crate) struct SessionConnection(pub(crate) tokio::sync::Mutex<LatestConnection>);
+pub(crate) struct SessionConnection(pub(crate) Arc<tokio::sync::Mutex<LatestConnection>>);
 
 /// The latest connection of a session. It may have ended.
 #[derive(Default)]

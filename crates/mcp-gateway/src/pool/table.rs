@@ -7,6 +7,7 @@ use std::thread::available_parallelism;
 
 use mcp_protocol::Owner;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use crate::connection::UpstreamConnection;
 use crate::upstream::Upstream;
@@ -42,7 +43,7 @@ pub(super) struct Table {
     max_starts: usize,
 }
 
-/// How far the start of a process is. Only a limited number of processes start at the same time.
+/// The stage in the start of a process. Only a limited number of processes start at the same time.
 pub(super) enum StartStage {
     /// The process waits for its turn.
     Waiting(Arc<Notify>),
@@ -59,6 +60,8 @@ pub(super) struct Entry {
     /// The connection; empty until the connection is established.
     pub(super) connection: Weak<UpstreamConnection>,
     pub(super) is_established: bool,
+    /// The time at which the connection began to be opened.
+    pub(super) since: Instant,
     /// Whether the connection is being closed to make room for another one. The limits count the connection until it has ended.
     pub(super) is_closing: bool,
     /// Notified if a connection that is not yet established must make room for another one.
@@ -195,7 +198,7 @@ impl Table {
             Some(((connection.is_open(), since), *number, connection))
         });
         let ((is_open, _), number, connection) = unused.min_by_key(|(since, ..)| *since)?;
-        // A call may have begun to use it.
+        // A call may have begun to use the connection.
         if !connection.retire_unused() {
             return None;
         }

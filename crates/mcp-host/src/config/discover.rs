@@ -79,7 +79,7 @@ fn known_files(
             }
         }
     }
-    // The user may have opened the home folder, whose files are those of the user.
+    // The user may have opened the home folder. Its files are in `user`, so they are removed from `project`.
     project.retain(|(path, ..)| {
         let path = std::path::absolute(path).ok();
         path.is_none() || !user.iter().any(|(known, ..)| Some(known) == path.as_ref())
@@ -131,7 +131,7 @@ mod tests {
             .filter(|(path, ..)| path.ends_with(".cursor/mcp.json"));
         let is_project: Vec<bool> = named.map(|(_, _, is_project)| *is_project).collect();
         assert_eq!(is_project, [false], "the folder of the user was opened");
-        // Without a folder of the user.
+        // The folder of the user is unknown.
         assert!(
             known_files(Path::new("/project"), |_| None)
                 .iter()

@@ -109,7 +109,7 @@ impl ConfigFormat {
                 lower.len().abs_diff(known.len()) <= MAX_DIFFERENCES
                     && levenshtein(&lower, &known.to_lowercase()) <= MAX_DIFFERENCES
             };
-            // `mcp` is near to many short words.
+            // `mcp` is left out, because many short keys are similar to `mcp`.
             let mut known = self.keys().into_iter().filter(|known| *known != "mcp");
             known.find(is_near)
         };
@@ -192,7 +192,7 @@ fn take_list(root: &mut Map<String, Value>, list: &[&str]) -> Option<Value> {
     for member in outer {
         members = members.get_mut(*member)?.as_object_mut()?;
     }
-    // Hosts also have settings for all servers below `mcp`.
+    // Below `mcp`, a file can have common settings of all servers instead of a list of servers.
     if *last == "mcp"
         && !members
             .get(*last)?
@@ -224,7 +224,7 @@ impl References {
                 text.replace("$${", "${")
             }),
             Self::Templates => change_texts(value, &replace_templates),
-            // The file has no references, so that `${` must not be replaced later.
+            // In this file, `${` is plain text. It is escaped, so that it is not replaced as a reference later.
             Self::None => change_texts(value, &|text| text.replace("${", "${$}{")),
         }
     }

@@ -191,7 +191,7 @@ impl Drop for Running {
     }
 }
 
-/// Creates the transport with the headers that the command has written.
+/// A function that creates the transport with the headers that the command has written.
 type Build =
     dyn Fn(BTreeMap<String, String>) -> Result<HttpTransport, TransportError> + Send + Sync;
 
@@ -306,7 +306,7 @@ mod tests {
         headers(&command).await.unwrap_err();
         let id = std::fs::read_to_string(&file).unwrap();
         let stat = format!("/proc/{}/stat", id.trim());
-        // Nothing may reap the process.
+        // The killed process can remain as a zombie (`Z`), because its new parent may not reap it.
         while std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
             tokio::task::yield_now().await;
         }

@@ -10,8 +10,8 @@ use super::server::{Launch, child};
 
 impl Launch {
     /// Makes the paths of a child process absolute. Searches for the command in the environment of the child, and replaces the
-    /// command with the absolute path of the program. Makes the working directory absolute, if there is one, and sets the working
-    /// directory of a command for headers. Reads the file system.
+    /// command with the absolute path of the program. Makes the working directory absolute, if there is one. For a URL, sets the
+    /// working directory of the command that writes headers. Reads the file system.
     ///
     /// Checks a URL in the same way as the connection does: its host must be ASCII, and it must not have a user name. A person
     /// then reads the same host that the connection uses.
@@ -92,8 +92,8 @@ fn check_url(url: &str, written: &Launch) -> Result<(), String> {
     let checked = HttpTransport::new(url).and_then(|_| match has_plain_host(url) {
         true => Ok(()),
         false => Err(TransportError::new(
-            "the host of the URL is not a name of letters, digits, \"-\", \"_\" and \".\"; write an address as four decimal numbers, or in \
-             brackets",
+            "the host of the URL is not a name of letters, digits, \"-\", \"_\" and \".\"; write an IPv4 address as four decimal \
+             numbers, and an IPv6 address in brackets",
         )),
     });
     checked.map_err(|error| match written {

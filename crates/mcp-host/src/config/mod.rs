@@ -366,7 +366,7 @@ fn taken_name_warning(name: &str, place: &Configured, other: &str, user: &Config
     }
 }
 
-/// Returns whether a value of a variable or header is written in the file as a literal, not as a reference.
+/// Returns whether a variable or header has a literal value in the file, not a reference. Each literal value may be a secret.
 fn has_literal_secret(server: &Result<ServerConfig, ConfigError>) -> bool {
     let values = match server.as_ref().map(|server| &server.launch) {
         Ok(Launch::Stdio { env, .. }) => env.values(),

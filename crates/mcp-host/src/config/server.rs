@@ -306,7 +306,7 @@ impl ServerConfig {
     #[doc(hidden)]
     pub fn values(&self, variables: &Variables) -> Vec<(String, String)> {
         let mut shown = self.clone();
-        // Many values of the environment are usual words, and errors do not contain them.
+        // Leaves out the environment of the child: many of its values are usual words, and errors do not contain these values.
         if let Launch::Stdio { env, .. } = &mut shown.launch {
             env.clear();
         }

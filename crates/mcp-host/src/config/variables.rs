@@ -110,7 +110,7 @@ impl Variables {
         let value = |part| match part {
             Part::Reference(reference) => {
                 let variable = variable_of(reference).0;
-                // Without its default.
+                // The value of the variable, not the default in the text.
                 let value = self.value(variable).ok()?;
                 (!NO_SECRETS.contains(&variable)).then(|| (format!("${{{variable}}}"), value))
             }
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn resolved_values_are_named_by_their_references() {
+    fn each_resolved_value_is_returned_with_its_reference() {
         let text = "a ${KEY} ${env:KEY | value:x} ${NONE} ${$}${/} ${NONE:-default}";
         let values = variables().values(text);
         let expected = [("${KEY}", "k${KEY}"), ("${env:KEY}", "k${KEY}")];
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_without_value_is_named() {
+    fn the_error_for_a_variable_without_a_value_names_the_variable() {
         for text in [
             "${NONE}",
             "${input:token}",

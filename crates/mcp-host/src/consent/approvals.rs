@@ -145,7 +145,7 @@ impl ApprovalFile {
     }
 
     fn change(&self, change: impl FnOnce(&mut Vec<Entry>)) -> io::Result<()> {
-        // A panic while the file was written leaves the old file.
+        // If a thread has panicked while it held the lock, the file is still complete.
         let _writing = self
             .writing
             .lock()

@@ -98,7 +98,7 @@ fn visible(json: &str) -> String {
     let mut units = [0; 2];
     for character in json.chars() {
         match is_hidden(character) {
-            // They occur only in texts, where JSON allows escapes.
+            // In JSON, hidden characters occur only in strings, where escapes are allowed.
             true => text.extend(
                 (character.encode_utf16(&mut units).iter()).map(|unit| format!("\\u{unit:04x}")),
             ),

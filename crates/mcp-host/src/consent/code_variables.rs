@@ -184,8 +184,8 @@ const SUFFIXES: &[&str] = &[
     "_ENDPOINT_URL",
 ];
 
-/// Returns whether a variable with this name decides which code runs. Returns `false` for variables that contain tokens for
-/// programs, because their values must not be shown.
+/// Returns whether a variable with this name decides which code runs. Returns `false` for a name
+/// that marks a secret, such as a token, because the value must not be shown.
 pub(super) fn chooses_code(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     let is_listed =

@@ -19,7 +19,7 @@ impl UntrustedSources {
         self.lock().clear();
     }
 
-    /// Returns all servers except this server.
+    /// Returns all recorded servers except `server`.
     pub(crate) fn except(&self, server: &str) -> Vec<String> {
         let labels = self.lock();
         labels

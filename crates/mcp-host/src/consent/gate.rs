@@ -45,7 +45,7 @@ impl Gate {
     }
 }
 
-/// Decides about the actions of one server.
+/// The part of a [`Gate`] that decides about the actions of one server.
 pub(crate) struct ServerGate {
     gate: Arc<Gate>,
     server: String,
@@ -215,7 +215,7 @@ impl ServerGate {
         let located = tokio::task::spawn_blocking(move || plan.locate()).await;
         let plan = Arc::new(located.map_err(|error| error.to_string())??);
         *lock(&self.located) = Some(Arc::clone(&plan));
-        // Arguments and the query of a URL may contain secrets; the hash identifies them.
+        // The audit log does not show arguments or the query of a URL, which may contain secrets. The hash includes them.
         let target = match &plan.started().launch {
             Launch::Stdio { command, .. } => command.as_str(),
             Launch::Http { url, .. } => plain_url(url),
@@ -257,7 +257,7 @@ impl ServerGate {
             Item::Completion {
                 reference: CompletionReference::Unknown(_),
             } => Err("its reference is neither a prompt nor a resource template".to_owned()),
-            // A person types the text, and sees the values.
+            // The user is not asked, because the user types the text and sees the values.
             Item::Completion { .. } => {
                 if !self.is_denied_by_rule(kind) {
                     return Ok(());
@@ -276,7 +276,7 @@ impl ServerGate {
                 is_of_skill: true,
                 ..
             } => {
-                // Its content would be neither approved nor verified.
+                // The content of a resource is not verified, and the user would not have approved the skill.
                 self.refuse(kind, Basis::Rule, json!({ "name": plain_url(uri) }));
                 Err("it is a file of a skill; read it as a part of the skill".to_owned())
             }
@@ -440,7 +440,7 @@ impl ServerGate {
             untrusted_sources,
         };
         let decision = ask(request).await;
-        // With untrusted results, the decision is only for this call.
+        // If the conversation contains untrusted results, the decision is only for this action and is not kept.
         if !has_untrusted
             && let Some(approval) = Approval::new(pending.definition.clone(), plan.as_deref())
         {

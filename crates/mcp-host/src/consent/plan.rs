@@ -165,7 +165,7 @@ impl LaunchPlan {
                 parts.extend(headers.iter().flat_map(|(name, value)| [&**name, &**value]));
                 parts.extend(headers_helper.iter().flat_map(HeadersHelper::hashed));
             }
-            // Variables do not change the kind.
+            // Not possible: a program stays a program, and a URL stays a URL, when variables are replaced.
             _ => {}
         }
         format!("{key}:{}", hash(parts))

@@ -30,7 +30,7 @@ pub struct ConsentRequest {
     pub action: ConsentAction,
     /// The other untrusted servers whose results the conversation contains
     /// ([`HostBuilder::track_untrusted_results`](crate::HostBuilder::track_untrusted_results)).
-    /// One of them could have caused the call.
+    /// One of these servers could have caused the action.
     pub untrusted_sources: Vec<String>,
 }
 
@@ -155,7 +155,7 @@ impl fmt::Display for ConsentRequest {
                     let definition = serde_json::to_string(&**tool).unwrap_or_default();
                     write!(
                         text,
-                        "\nThe definition differs from the one that was approved before. It is now: {definition}"
+                        "\nThe definition differs from the definition that was approved before. It is now: {definition}"
                     )?;
                 }
             }
@@ -212,7 +212,7 @@ impl ConsentRequest {
         )?;
         write_arguments(text, arguments)?;
         if *is_changed {
-            text.push_str("\nThe definition differs from the one that was approved before.");
+            text.push_str("\nThe definition differs from the definition that was approved before.");
         }
         Ok(())
     }
@@ -270,7 +270,7 @@ impl ConsentRequest {
             )?;
         }
         if *is_changed {
-            text.push_str("\nThis differs from what was approved before.");
+            text.push_str("\nThe configuration of this server differs from the configuration that was approved before.");
         }
         Ok(())
     }
@@ -418,7 +418,7 @@ mod tests {
         let mut program = ServerConfig::stdio(forged, [forged]);
         let mut url = ServerConfig::http(forged);
         if let Launch::Stdio { env, cwd, .. } = &mut program.launch {
-            // A name with a line end is refused before.
+            // The name has no `\n`, because names with control characters are rejected before.
             *env = variables("x\u{2028}program: /bin/true\u{202e}");
             *cwd = Some(forged.to_owned());
         }

@@ -79,7 +79,7 @@ impl ElicitationRequest {
         }
     }
 
-    /// Returns the name of the first field of the form whose value does not match, so that the user can enter it again. Returns
+    /// Returns the name of the first field of the form whose value is not valid, so that the user can enter it again. Returns
     /// `None` if `content` can be [accepted](Self::accept), and for a URL.
     pub fn invalid_field(&self, content: &Value) -> Option<String> {
         match &self.content {

@@ -11,7 +11,7 @@ pub struct ServerLimits {
     pub max_sampling_depth: u32,
     /// Maximum number of tokens of a sampling result. If a request asks for more tokens, its number is reduced. Default: 4,096.
     pub max_sampling_tokens: u64,
-    /// Maximum number of elicitation requests that wait for the user. Further requests are cancelled. Default: 2.
+    /// Maximum number of elicitation requests that wait for the user. Further requests get the result `cancel`. Default: 2.
     pub max_open_elicitations: usize,
     /// Maximum number of elicitation requests per minute, including denied requests. Default: 20.
     pub elicitations_per_minute: u32,

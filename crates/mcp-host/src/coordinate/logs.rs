@@ -61,7 +61,7 @@ impl LogStream {
     pub async fn next(&self) -> Option<LogMessage> {
         loop {
             let mut changed = pin!(self.0.changed.notified());
-            // Before the queue is read, so that each message and the end wake a waiting handle.
+            // Called before the queue is read, so that no message is missed, and the end of the log is not missed.
             changed.as_mut().enable();
             {
                 let mut state = self.0.lock();
@@ -143,7 +143,7 @@ impl LogQueue {
     }
 }
 
-/// Adds the messages of one server to the queue. The queue is closed when the last `ServerLog` is dropped.
+/// The log of one server, which adds messages to the queue. The queue is closed when the last `ServerLog` is dropped.
 pub(super) struct ServerLog {
     pub(super) server: String,
     pub(super) queue: Arc<OpenQueue>,
@@ -152,7 +152,7 @@ pub(super) struct ServerLog {
     state: Mutex<(TokenBucket, u64)>,
 }
 
-/// Closes the queue on drop.
+/// The open queue. Dropping this value closes the queue.
 pub(super) struct OpenQueue(pub(super) Arc<LogQueue>);
 
 impl Drop for OpenQueue {
@@ -247,7 +247,7 @@ mod tests {
                 tokio::spawn(async move { stream.next().await })
             })
             .collect();
-        // The tasks run until they wait.
+        // Lets the tasks run until they wait.
         tokio::task::yield_now().await;
         log.push(message("first"));
         log.push(message("second"));
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn the_size_of_unread_messages_is_limited() {
-        // A message has the name "a" of its server, and the text in quotes.
+        // The size of a message includes the name of its server, "a", and the text in quotes.
         let size = MESSAGE_BYTES + 1 + "\"text\"".len();
         for (max, accepted) in [(2 * size, 2), (2 * size - 1, 1)] {
             let limits = ServerLimits::default().with_max_log_bytes(max);

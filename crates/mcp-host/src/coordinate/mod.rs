@@ -59,7 +59,7 @@ impl Coordination {
     }
 }
 
-/// Adds handlers for server requests to clients.
+/// The handlers for server requests and log messages, for the clients of all servers.
 pub(crate) struct Handlers {
     coordination: Coordination,
     queue: Arc<OpenQueue>,

@@ -84,7 +84,7 @@ pub(super) fn ask_model(model: impl Model) -> AskModel {
     })
 }
 
-/// Handles the sampling requests of one server.
+/// The handler of the sampling requests of one server.
 pub(super) struct Sampling {
     pub(super) model: AskModel,
     pub(super) gate: Arc<ServerGate>,

@@ -141,7 +141,8 @@ impl LongResults {
     }
 }
 
-/// Returns the structured content as text; `None` if a text block already has the same content.
+/// Returns the structured content as text; `None` if the result has no structured content, or if a text block
+/// already has the same content.
 fn structured_text(result: &CallToolResult) -> Option<String> {
     let structured = result.structured_content.as_ref()?;
     let is_same = |text: &str| decode_document::<Value>(text).is_ok_and(|v| v == *structured);

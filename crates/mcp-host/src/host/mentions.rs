@@ -1,11 +1,11 @@
-//! Finds prompts and resources that a person names in a text.
+//! Finds prompts, skills and resources that a person names in a text.
 
 use std::ops::Range;
 
 use super::Host;
 use super::names::resource_name;
 
-/// A prompt or resource that a person names in a text.
+/// A prompt, skill or resource that a person names in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Mention {
@@ -45,13 +45,13 @@ const MAX_SPACED: usize = 1_000;
 const MAX_MENTIONS: usize = 100;
 
 impl Host {
-    /// Returns the prompts and resources that a text names, in the order of the text, at most 100.
+    /// Returns the prompts, skills and resources that a text names, in the order of the text, at most 100.
     ///
     /// A prompt is a command at the beginning of the text, such as `/mcp__git__commit fix the typo`, with the
-    /// [name](super::HostPrompt::name) of a known prompt. A resource is `@server:uri` at the beginning of a word, with the name
-    /// of a server of this host; see [`HostResource::name`](super::HostResource::name). The URI ends before the next white space,
-    /// or before punctuation and brackets at the end of the word. A URI with spaces is recognized if the server lists it, such as
-    /// `@git:file:///a b.txt`. If several listed URIs match, the longest URI is used.
+    /// [name](super::HostPrompt::name) of a known prompt. A resource or skill is `@server:uri` at the beginning of a word, with
+    /// the name of a server of this host; see [`HostResource::name`](super::HostResource::name). The URI ends before the next
+    /// white space, or before punctuation and brackets at the end of the word. A URI with spaces is recognized if the server
+    /// lists it, such as `@git:file:///a b.txt`. If several listed URIs match, the longest URI is used.
     pub fn mentions(&self, text: &str) -> Vec<Mention> {
         let mut mentions = Vec::new();
         if let Some(command) = text.trim_start().strip_prefix('/') {

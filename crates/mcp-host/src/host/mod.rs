@@ -185,7 +185,8 @@ impl Host {
     /// Returns the tool with this name, and its server.
     pub(crate) fn find_tool(&self, name: &str) -> Option<(SupervisedClient, Arc<Tool>)> {
         let servers = self.0.read();
-        // Nearly all names begin with the name of their server, so the others need not be asked.
+        // Nearly all tool names begin with the name of their server. This server is searched first, and the other servers only
+        // if it does not have the tool.
         let ends = name.match_indices("__").map(|(end, _)| end);
         let named = ends.filter_map(|end| servers.get(&name[..end]));
         named.chain(servers.values()).find_map(|server| {
@@ -259,7 +260,7 @@ impl Host {
                 })
                 .await;
         }
-        // A server that does not list its prompts or resources delays nothing else.
+        // Servers that do not return their lists delay this method by at most `MAX_LIST_WAIT` in total.
         let end = Instant::now() + MAX_LIST_WAIT;
         for server in self.servers() {
             let _ = timeout_at(end, server.listed_once()).await;

@@ -22,7 +22,7 @@ pub fn model_name(server: &str, tool: &str) -> String {
     let is_exact = plain.len() == server.len() + 2 + tool.len()
         && plain.starts_with(server)
         && plain.ends_with(tool);
-    // The first `__` of a name must be the end of its server.
+    // The first `__` of the result must follow the name of the server.
     let is_separable = !server.contains("__") && !server.ends_with('_') && !server.is_empty();
     if is_exact && is_separable && plain.len() <= MAX_LENGTH && !ends_like_hash(&plain) {
         return plain;
@@ -39,7 +39,7 @@ pub fn model_name(server: &str, tool: &str) -> String {
 /// Returns whether [`model_name`] can return `name` for a tool of this server. Allocates nothing.
 pub(super) fn may_belong(name: &str, server: &str) -> bool {
     let server = server.chars().map(replaced).map(|c| c as u8);
-    // The truncated part of a name with a hash.
+    // A name with a hash contains at least this part of the name of the server.
     let mut prefix = server.take(MAX_LENGTH - HASH_LENGTH);
     let mut name = name.bytes();
     prefix.all(|byte| name.next() == Some(byte))

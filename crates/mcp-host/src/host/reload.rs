@@ -70,7 +70,7 @@ impl Host {
             closed.push(server.client.clone());
             false
         });
-        // A server may need a port or file of the one that it replaces.
+        // A server may need a port or file of the server that it replaces.
         super::stop_all(closed).await;
         for (name, server) in wanted {
             if !changes.replaced.contains(&name) {

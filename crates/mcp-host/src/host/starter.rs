@@ -47,7 +47,7 @@ pub(super) struct Starter {
     pub(super) cache: Option<ListCache>,
     pub(super) restart: RestartPolicy,
     pub(super) gate: Arc<Gate>,
-    /// Whether connections and calls need the permission of `gate`.
+    /// Whether `gate` decides about connections and calls. If not, everything is allowed.
     pub(super) has_permission: bool,
     pub(super) handlers: Handlers,
     pub(super) changed: Vec<OnChange>,
@@ -66,7 +66,7 @@ impl Starter {
         });
         match planned {
             Ok(plan) => {
-                // Without the values of variables, which may be secrets.
+                // Kept with the references to variables, not with their values, which may be secrets.
                 let config = Box::new(plan.written().clone());
                 Server {
                     client: self.start(name, Source::Plan(Arc::new(plan)), is_project),

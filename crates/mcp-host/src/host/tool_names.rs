@@ -68,7 +68,7 @@ impl Server {
 
     /// Returns the tool that has this name for the model, if the tool belongs to this server.
     pub(super) fn tool(&self, name: &str) -> Option<Arc<Tool>> {
-        // Nearly all names of other servers end here.
+        // Rejects nearly all names of other servers without computing the names of this server.
         names::may_belong(name, self.client.name())
             .then(|| self.tool_names().0.find(name).cloned())?
     }

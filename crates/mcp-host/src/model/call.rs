@@ -123,8 +123,8 @@ impl Host {
         })
     }
 
-    /// Returns the name at the host of the tool that has the name `name` in the format of Gemini. Returns `None` if both names
-    /// are the same, or if there is no such tool.
+    /// Converts `name`, the name of a tool in the format of Gemini, to the name of the tool in the host. Returns `None` if both
+    /// names are the same, or if no tool has this name.
     fn of_gemini(&self, name: &str) -> Option<String> {
         if !name.starts_with('_') || self.find_tool(name).is_some() {
             return None;

@@ -25,7 +25,7 @@ const MAX_ITEMS: usize = 1_000;
 const MAX_BYTES: usize = 64 << 20;
 /// Number of tokens for which an image counts. Depending on the size of the image, APIs count 85 to about 1,600 tokens.
 const TOKENS_OF_IMAGE: usize = 1_600;
-/// The types of images that an API accepts in a message of the user.
+/// The types of images that at least one model API accepts in a user message.
 const IMAGES: [&str; 6] = [
     "image/png",
     "image/jpeg",
@@ -42,7 +42,7 @@ const MEDIA_BYTES_PER_TOKEN: usize = 500;
 const TOKENS_OF_BLOCK: usize = 12;
 /// Minimum number of bytes that an allocation takes.
 const ALLOCATION: usize = 32;
-/// Maximum number of media of an item that are reported as replaced.
+/// Maximum number of MIME types of an item that are reported as replaced.
 const MAX_REPLACED: usize = 100;
 
 /// The items that a person has attached to a conversation: resources, messages of prompts, and instructions of skills. The items
@@ -142,7 +142,7 @@ pub struct ReplacedMedia {
 }
 
 impl Host {
-    /// Creates an empty context for a conversation. It keeps the host open.
+    /// Creates an empty context for a conversation. The context is a handle that keeps the host open.
     pub fn context(&self) -> HostContext {
         HostContext {
             host: self.clone(),
@@ -402,7 +402,7 @@ impl ModelApi {
         for (item, is_included) in items.iter().zip(is_included) {
             match is_included {
                 true => {
-                    // The model receives the text in this conversation, too.
+                    // The model receives the text in the current conversation. The item may be from an earlier conversation.
                     if let Some(source) = &item.source {
                         source.mark_untrusted();
                     }

@@ -77,7 +77,7 @@ impl Host {
     pub async fn search(&self, query: &str, max_results: usize) -> Vec<HostItem> {
         let (host, query) = (self.clone(), query.to_owned());
         let found = spawn_blocking(move || host.search_items(&query, max_results)).await;
-        // The task fails only with the runtime.
+        // The task fails only if the runtime shuts down.
         found.unwrap_or_default()
     }
 
@@ -87,7 +87,7 @@ impl Host {
         let skills = self.skills();
         let files: HashSet<(&str, String)> = skills.iter().flat_map(files_of).collect();
         let mut resources = self.resources();
-        // A file of a skill is read as a part of the skill.
+        // Leaves out the files of skills, because they are read as parts of their skills.
         resources.retain(|one| !files.contains(&(&*one.server, one.resource.uri.clone())));
         drop(files);
         let resources = resources.into_iter().map(HostItem::Resource);

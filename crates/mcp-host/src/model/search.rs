@@ -109,7 +109,7 @@ impl ModelApi {
     /// of the host finds all tools of the host, so pass all of them in `tools`. To keep a tool from the model, deny the tool with
     /// a rule. If a search has found a tool, later requests must define this tool. Otherwise, Anthropic rejects the conversation.
     pub fn tools_within_budget(self, tools: &[HostTool], budget: &ToolBudget) -> ModelTools {
-        // A long list is not converted only to be measured.
+        // If the names and descriptions alone exceed the budget, the list is not converted, because this would take long.
         let text = |tool: &HostTool| {
             let description = tool.tool.description.as_ref().map_or(0, String::len);
             tool.name.len() + description
@@ -143,7 +143,7 @@ impl ModelApi {
     fn search_tools(self, tools: &[HostTool]) -> [HostTool; 2] {
         let description = format!(
             "Finds tools by words of their names and descriptions, with the schema of their arguments. \
-             Call the tools that it returns with {CALL_TOOL}. {}",
+             Use {CALL_TOOL} to call the found tools. {}",
             servers_of(tools)
         );
         let arguments = match self {
@@ -303,7 +303,7 @@ fn found_tools(found: &[&HostTool]) -> CallToolResult {
         definition.description.clone_from(&tool.tool.description);
         let size = json!(definition).to_string().len();
         if size > MAX_DEFINITION_BYTES || bytes + size > MAX_RESULT_BYTES {
-            // Without its schema, the model can still call it, and the server says what is wrong.
+            // Without the schema, the model can still call the tool, and the server reports wrong arguments.
             definition.input_schema = JsonObject::new();
             let description = definition.description.take();
             definition.description = description.map(|text| shortened(&text));

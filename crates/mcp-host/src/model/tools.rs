@@ -108,7 +108,7 @@ impl ModelApi {
             Self::OpenAiChat => json!({ "type": "function", "function": definition }),
             Self::OpenAiResponses => {
                 definition.insert("type".to_owned(), "function".into());
-                // The default is true, and needs schemas in which every property is required.
+                // With the default `true`, the API accepts only schemas in which every property is required.
                 definition.insert("strict".to_owned(), false.into());
                 definition.into()
             }
@@ -215,7 +215,7 @@ mod tests {
                     .map(|dropped| dropped.pointer.len())
                     .sum();
                 assert!(pointers < 2 << 20, "{pointers}");
-                // A build for debugging on a busy machine is slow; without limits, these took minutes.
+                // A debug build on a busy machine is slow. Without limits, the conversions took minutes.
                 let seconds = begin.elapsed().as_secs();
                 assert!(seconds < 10, "{api:?}: {seconds} s for {text} bytes");
                 if api == ModelApi::Gemini {
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn usual_schemas_lose_nothing_to_the_limits() {
+    fn usual_schemas_lose_no_keywords_because_of_the_limits() {
         let zones: Vec<String> = (0..598)
             .map(|number| format!("Area/Zone_{number}"))
             .collect();
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_do_not_use_the_limit_of_others() {
+    fn large_schemas_of_some_servers_do_not_use_up_the_limit_of_another_server() {
         let mut tools = Vec::new();
         let tree = &growing()[0];
         for number in 0..200 {

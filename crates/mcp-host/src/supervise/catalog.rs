@@ -99,7 +99,7 @@ impl Lists {
             templates: stale(cache, TEMPLATES),
             skills: {
                 let skills = stale::<SkillEntry>(cache, SKILLS);
-                // Others can write into the folder.
+                // Other programs can write to the folder of the cache.
                 let valid =
                     |list: &ItemList<SkillEntry>| list.items.iter().all(|one| one.check().is_ok());
                 match valid(&skills.borrow()) {
@@ -148,7 +148,7 @@ pub(super) const SKILLS: &str = "skills";
 
 #[derive(Serialize, Deserialize)]
 struct CachedList<T> {
-    /// The items. Files of earlier versions have only tools.
+    /// The items. In files of earlier versions, which have only tools, the member is `tools`.
     #[serde(alias = "tools")]
     items: T,
 }

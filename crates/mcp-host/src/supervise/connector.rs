@@ -8,7 +8,7 @@ use mcp_protocol::{BoxFuture, Connection, Inbound};
 
 use super::stderr::StderrLog;
 
-/// A connector: it creates the transport for each connection to one server.
+/// A factory that creates the transport for each connection to one server.
 ///
 /// A closure from `&StderrLog` to a transport is a connector, for example for an
 /// `HttpTransport` with OAuth.
@@ -30,7 +30,7 @@ where
     }
 }
 
-/// Makes a boxed transport usable as a transport.
+/// A boxed transport that implements [`Transport`].
 pub(super) struct AnyTransport(pub(super) Box<dyn Transport>);
 
 impl Transport for AnyTransport {

@@ -69,7 +69,7 @@ struct Handle {
     on_progress: Option<ProgressHandler>,
 }
 
-/// A callback that receives the names of the server and of the tool.
+/// A callback that receives the name of the server, the name of the tool and a progress notification.
 pub(crate) type ProgressHandler = Arc<dyn Fn(&str, &str, &Progress) + Send + Sync>;
 
 impl SupervisedClient {
@@ -173,7 +173,7 @@ impl SupervisedClient {
         match timeout(self.0.wait_timeout, connected).await {
             Ok(Some(client)) => Ok((client, clients)),
             Ok(None) | Err(_) => {
-                // The state can contain text of the server.
+                // The state in the error can contain text from the server.
                 if let Some(permission) = &self.0.permission {
                     permission.received();
                 }
@@ -237,7 +237,7 @@ impl SupervisedClient {
                 Err(source) if source.is_closed() => Box::new(source),
                 Err(source) => return Err(self.failed(ActionKind::CallTool, name, source)),
             };
-            // Otherwise, a call that follows could be sent over this connection, too.
+            // Waits until the supervisor has noticed the end of the connection, so that the next call is not sent over it.
             let _ = timeout(self.0.wait_timeout, connection.changed()).await;
             if !can_repeat {
                 let (server, tool) = (self.name().to_owned(), name.to_owned());
@@ -293,7 +293,7 @@ impl SupervisedClient {
 
     /// Starts the server again, even if it is off or has failed. Closes an open connection first.
     pub fn restart(&self) {
-        // At once, so that a call that follows waits for the new connection.
+        // Removes the client at once, so that the next call waits for the new connection.
         let published = &self.0.published;
         published.closing.send_if_modified(|closing| {
             let client = published.client.send_replace(None);

@@ -83,7 +83,7 @@ for group in $groups; do kill -KILL "-$group"; done
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .current_dir("/")
-            // Ctrl-C at the terminal must not end it.
+            // Ctrl-C at the terminal must not end the shell.
             .process_group(0)
             .spawn()?;
         shell

@@ -15,7 +15,7 @@ use crate::action_kind::ActionKind;
 pub(crate) enum Item<'a> {
     Prompt {
         name: &'a str,
-        /// The prompt from the list of the server.
+        /// The prompt from the list of the server; `None` if the list does not contain it.
         prompt: Option<&'a Prompt>,
         arguments: &'a [(String, String)],
     },
@@ -65,7 +65,7 @@ impl Item<'_> {
     }
 }
 
-/// Decides what a supervised client may do. An error is the reason for a denial.
+/// The decisions about what a supervised client may do. An error is the reason for a denial.
 pub(crate) trait Permission: Send + Sync + 'static {
     /// Decides whether the client may connect. Calls `before_ask` before a person is asked.
     fn connect<'a>(

@@ -87,7 +87,7 @@ pub(super) async fn run(
     mut goal: watch::Receiver<Goal>,
 ) {
     let mut failures = Failures::default();
-    // Until the application stops or restarts the server.
+    // A permission to connect is valid until the application stops or restarts the server.
     let mut is_permitted = false;
     loop {
         if !goal.borrow_and_update().is_running {
@@ -214,7 +214,7 @@ impl Changed {
             ChangedList::Resources => {
                 self.resources.notify_one();
                 self.templates.notify_one();
-                // The files of skills are resources, and skills have no notification of their own.
+                // The files of skills are resources, and there is no change notification for skills.
                 self.skills.notify_one();
             }
             _ => {}
@@ -237,7 +237,7 @@ async fn keep_listed(
         rejected: Mutex::default(),
         failures: LogLimit::default(),
     };
-    // Without its tools, a server is connected, but a call may be refused.
+    // If the tools cannot be listed, the server stays connected, but a call may be denied.
     let tools_listed = |failure: Option<String>| {
         published.state.send_replace(match failure {
             None => ServerState::Ready,
@@ -287,7 +287,7 @@ async fn keep_listed(
     never
 }
 
-/// Keeps the lists of one connection up to date.
+/// The state that is needed to keep the lists of one connection up to date.
 struct Keeper<'a> {
     settings: &'a Settings,
     pending: &'a watch::Sender<usize>,
@@ -303,13 +303,13 @@ impl Keeper<'_> {
         if let Some(reason) = failure
             && let Some(omitted) = self.failures.admit(std::time::Instant::now())
         {
-            // It can contain text from the server.
+            // The reason can contain text from the server.
             let reason = quote(&reason, MAX_SHOWN);
             tracing::warn!(%reason, omitted, "a list of a server is not up to date");
         }
     }
 
-    /// Keeps one list up to date. Sends to `listed` the reason of each failure, and `None` after each success.
+    /// Keeps one list up to date. Calls `listed` with the reason of each failure, and with `None` after each success.
     async fn keep<T, F>(
         &self,
         kind: &'static str,
@@ -401,7 +401,7 @@ impl Keeper<'_> {
             let (count, error) = (list.rejected.len(), printable(&error));
             let warning =
                 format!("{count} skill(s) of a server are left out; the first error: {error}");
-            // Once, and not after each change of the resources.
+            // Logs the same warning only once, not after each change of the resources.
             let mut last = lock(&self.rejected);
             if *last != warning {
                 tracing::warn!("{}", one_line(&warning));

@@ -244,7 +244,7 @@ fn each_kind_of_content_reaches_the_model_or_is_described() {
 
 /// An API refuses the whole request because of one result or schema.
 #[test]
-fn data_of_images_is_base64_of_the_api() {
+fn image_data_is_sent_as_base64_without_a_prefix_or_whitespace() {
     let image = |data: &str| {
         let content = vec![ContentBlock::image(data, "image/png")];
         let tool_use = ToolUse::new("1", "a__b", json!({}));
@@ -473,7 +473,7 @@ async fn openai_responses_load_the_definitions_that_a_search_of_the_host_has_fou
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_provider_that_searches_gets_all_other_tools_as_deferred() {
+async fn a_provider_that_searches_gets_all_tools_that_are_not_pinned_as_deferred() {
     let host = large_host().await;
     let tools = host.tools();
     let budget = ToolBudget::new(1)

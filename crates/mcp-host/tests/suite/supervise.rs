@@ -201,7 +201,7 @@ async fn list_changes_reach_all_callbacks_and_the_supervisor() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_always_fails_is_given_up() {
+async fn after_ten_failed_starts_a_server_is_started_again_only_on_request() {
     let killable = Killable::default();
     let connector = killable.connector(|_| None);
     let supervised = SupervisedClient::builder("one", client(), connector).start();

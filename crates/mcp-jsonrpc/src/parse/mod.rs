@@ -144,8 +144,8 @@ fn named(error: ParseError, frame: &[u8], limits: &Limits) -> ParseError {
         (true, false) => Shape::Request,
         _ => Shape::Unknown,
     };
-    // Of a request that is not JSON, only the id in front of the error is used. The outline of a
-    // response also knows whether its id is truncated.
+    // For a request that is not JSON, only an id before the position of the error is used. For a
+    // response that is not JSON, the id of the outline is used, because a truncated id is omitted there.
     let is_response = shape == Shape::Response;
     let is_whole = is_response || matches!(kind, ParseErrorKind::Limit | ParseErrorKind::TooLong);
     let known = error.id().cloned();
@@ -285,13 +285,13 @@ impl<'a> Parts<'a> {
     }
 
     fn classify(mut self) -> Result<Message<'a>, ParseError> {
-        // A member that is null beside the other one is absent: JSON-RPC 1.0 writes both.
+        // JSON-RPC 1.0 writes both `result` and `error`. The member that is null counts as absent.
         match (self.result, self.error) {
             (Some(_), Some("null")) => self.error = None,
             (Some("null"), Some(_)) => self.result = None,
             _ => {}
         }
-        // Languages without a type for objects write an empty one as `[]`.
+        // Languages without a type for objects write an empty object as `[]`.
         let is_absent = |params: &str| params == "null" || is_empty_array(params);
         self.params = self.params.filter(|params| !is_absent(params));
         let fault = match (&self.method, self.result, self.error) {

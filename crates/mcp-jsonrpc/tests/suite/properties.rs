@@ -25,7 +25,7 @@ fn json() -> impl Strategy<Value = serde_json::Value> {
 proptest! {
     /// The scanner accepts what serde_json prints, and the raw slice is the text itself.
     #[test]
-    fn printed_json_is_accepted(value in json(), pretty: bool) {
+    fn json_that_serde_json_writes_is_accepted_and_kept_unchanged(value in json(), pretty: bool) {
         let params = serde_json::json!({ "v": value });
         let params = if pretty {
             serde_json::to_string_pretty(&params).unwrap()

@@ -17,8 +17,8 @@ use crate::gate::{Unsupported, known};
 
 type Content = BTreeMap<String, ElicitValue>;
 
-/// Reads the params of a form whose fields do not describe their types as the specification requires. Accepts a description only
-/// if its meaning is unambiguous.
+/// Reads the params of a form whose fields do not describe their types as the specification requires. Accepts such a field
+/// only if its meaning is unambiguous.
 #[cold]
 pub fn repaired(params: &str) -> Option<ElicitRequestParams> {
     let mut params: Value = decode(params).ok()?;
@@ -81,7 +81,7 @@ pub fn check_fields(schema: &RequestedSchema) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the first field of a response that is not in the form.
+/// Returns the name of the first field in a response that the form does not define.
 pub fn extra<'a>(schema: &RequestedSchema, content: &'a Content) -> Option<&'a str> {
     let mut names = content.keys();
     let extra = names.find(|name| schema.properties.get(name).is_none());

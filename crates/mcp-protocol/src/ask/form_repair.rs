@@ -1,5 +1,5 @@
-//! Repairs of forms whose fields have no `type`; schema generators of other languages write such forms. A description is repaired
-//! only if its meaning is unambiguous.
+//! Repairs of forms whose fields have no `type`; schema generators of other languages write such forms. A field is repaired only
+//! if its meaning is unambiguous.
 
 use mcp_types::JsonObject;
 use serde_json::{Value, json};

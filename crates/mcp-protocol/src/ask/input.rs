@@ -50,7 +50,7 @@ impl RequestContext {
         let params = params.map(|params| text_of(&params));
         let revision = self.session().revision();
         let request = middleware::Request::outbound(method.into(), params, Some(revision));
-        // A response has no place for the errors of this function.
+        // A `Response` cannot contain an `AskError`, so the error is passed separately.
         let failure = Arc::new(Mutex::new(None));
         let failed = Arc::clone(&failure);
         let response = layers.outbound(request, move |request| {

@@ -58,7 +58,8 @@ impl RequestContext {
     }
 
     /// Converts the error for a missing client capability. On the stateless revision, each client request declares the
-    /// capabilities, so the new error is the response to the client's request. In other revisions, returns `error` unchanged.
+    /// capabilities, so the new error is the response to the client's request. In other revisions, and for other
+    /// errors, returns `error` unchanged.
     fn undeclared(&self, error: AskError) -> AskError {
         match error {
             AskError::Unsupported(Unsupported::Capability(name)) if self.rules().stateless => {

@@ -17,7 +17,7 @@ const MAX_VALIDATORS: usize = 16;
 /// Checks the rules of the specification for a sampling request.
 ///
 /// # Errors
-/// A rule is violated; the text contains the index of the message and the problem.
+/// A rule is violated; the text describes the problem.
 pub fn check(params: &CreateMessageRequestParams) -> Result<(), String> {
     if let Some(preferences) = &params.model_preferences {
         for (name, value) in [

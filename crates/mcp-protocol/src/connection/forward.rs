@@ -24,7 +24,7 @@ macro_rules! forwarded {
             )*
         }
 
-        // Refuses a method of `Inbound` that is not in the list below.
+        // The lint reports a method of `Inbound` that is missing from the list below.
         #[deny(clippy::missing_trait_methods)]
         #[doc(hidden)]
         impl<T: ForwardInbound> Inbound for T {

@@ -31,8 +31,8 @@ pub trait Inbound: Send + Sync + 'static {
         true
     }
 
-    /// Returns whether an error without an id belongs to the only request in flight. This is the case until the handshake has
-    /// ended. Default: `false`.
+    /// Returns whether an error without an id belongs to the only request in flight. A client returns `true` until the
+    /// negotiation has ended. Default: `false`.
     fn takes_errors_without_id(&self) -> bool {
         false
     }
@@ -43,7 +43,7 @@ pub trait Inbound: Send + Sync + 'static {
     }
 
     /// Called for a frame that is not a valid message. Returns whether an error response should be sent, if JSON-RPC allows a
-    /// response to this frame.
+    /// response to this frame. Default: `true`.
     fn unreadable(&self, _frame: &[u8], _error: &ParseError) -> bool {
         true
     }

@@ -18,7 +18,7 @@ pub trait Transport: Send + 'static {
     ) -> BoxFuture<'static, Result<Arc<dyn Connection>, TransportError>>;
 
     /// Returns a new transport to the same server. The client uses the new transport for a second attempt if the server closes
-    /// the first connection. A server that does not know `server/discover` may do this. Default: `None`.
+    /// the first connection. Some servers that do not know `server/discover` close the connection. Default: `None`.
     fn reconnect(&self) -> Option<Box<dyn Transport>> {
         None
     }

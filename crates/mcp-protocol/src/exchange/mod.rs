@@ -1,4 +1,4 @@
-//! Exchanges: requests in both directions, from their arrival to the response.
+//! Exchanges: requests in both directions, until each request has its response.
 
 mod deadline;
 mod incoming;

@@ -56,7 +56,7 @@ impl HeaderParams {
                         }
                     }
                 }
-                // Data, in which the keyword has no meaning.
+                // The values of these keywords are data, in which `x-mcp-header` has no meaning.
                 ("const" | "enum" | "default" | "examples", _) => {}
                 (_, value) if mentions(value) => {
                     return Err(format!(

@@ -28,7 +28,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// The name of a method. The names of protocol methods are constants.
 pub type MethodName = Cow<'static, str>;
 
-/// The link to the peer, which sends notifications and requests: on the pipe that all messages share, or on the stream of one
+/// A link to the peer, for notifications and requests: on the pipe that all messages share, or on the stream of one
 /// request.
 pub trait Link: fmt::Debug + Send + Sync + 'static {
     /// Queues a notification. `params` are JSON text.
@@ -181,13 +181,13 @@ impl SentId {
     }
 }
 
-/// What happens to a notification when the output queue is full (backpressure).
+/// The treatment of a notification when the output queue is full (backpressure).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Delivery {
     /// The notification is queued anyway. Such notifications are rare.
     Always,
-    /// The notification is dropped. A later notification replaces it (progress, log).
+    /// The notification is dropped. For a notification that may be lost, such as progress or a log message.
     Lossy,
 }
 
@@ -198,7 +198,7 @@ pub type Answer = Result<RawJson, ErrorObject>;
 pub struct Call(BoxFuture<'static, Result<Answer, CallError>>);
 
 impl Call {
-    /// Wraps the future of a transport, whose `Drop` must send the cancellation.
+    /// Wraps the future of a transport. Dropping the future must send the cancellation.
     pub fn new(future: impl Future<Output = Result<Answer, CallError>> + Send + 'static) -> Self {
         Self(Box::pin(future))
     }

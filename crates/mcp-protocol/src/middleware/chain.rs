@@ -163,8 +163,8 @@ impl Layers {
     #[inline]
     fn run_inbound(&self, request: Request, end: End) -> Reply {
         let mut response = self.start(request, end);
-        // Most middleware waits for nothing but the handler. A response that is ready at once needs no
-        // task; otherwise the transport polls again, with its own waker.
+        // Most middleware waits only for the handler. A response that is ready at once needs no task.
+        // For a pending response, the transport polls again, with its own waker.
         let polled = Pin::new(&mut response).poll(&mut Context::from_waker(Waker::noop()));
         match polled {
             Poll::Ready(response) => Reply::Ready(response.into_outcome()),
@@ -272,8 +272,8 @@ impl Next {
     }
 }
 
-/// Passes a request to its receiver after the last middleware. This function is separate from [`Next::run`] because every layer
-/// calls [`Next::run`].
+/// Passes a request to its receiver after the last middleware. This function is separate, so that [`Next::run`], which
+/// every middleware calls, stays small.
 #[inline(never)]
 fn end(mut request: Request) -> Responding {
     let Some(ChainRest { layers, end, .. }) = request.take_rest() else {

@@ -85,7 +85,7 @@ impl Link for LayeredLink {
             params: params.map(String::from_utf8_lossy),
             revision: self.revision.get().copied(),
         };
-        // A notification that the middleware drops was handled.
+        // If the middleware drops the notification, this is not an error.
         let mut sent = Ok(());
         self.layers.notify(notification, &mut |notification| {
             let params = notification.params().map(str::as_bytes);

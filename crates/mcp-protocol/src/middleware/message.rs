@@ -90,7 +90,7 @@ impl MessageParts {
         self.rest = None;
         self.response = None;
         if self.params.capacity() <= MAX_KEPT_BYTES {
-            // Without the variable, at the end of the thread, the memory is freed.
+            // At the end of the thread, `KEPT` no longer exists, and the memory is freed.
             let _ = KEPT.try_with(|kept| kept.set(Some(self)));
         }
     }
@@ -107,7 +107,7 @@ impl Request {
         parts.is_outbound = false;
         parts.id = Some(request.id.clone());
         parts.method = match &*request.method {
-            // The most frequent request needs no copy.
+            // The most frequent method needs no copy of its name.
             method::TOOLS_CALL => Cow::Borrowed(method::TOOLS_CALL),
             method => Cow::Owned(method.to_owned()),
         };
@@ -231,7 +231,7 @@ impl Request {
         decode(self.params().unwrap_or("{}"))
     }
 
-    /// Replaces the params, including `_meta`. Keep the members of `_meta`.
+    /// Replaces the params, including `_meta`. The new params should contain the members of the old `_meta`.
     ///
     /// # Errors
     /// The params cannot be written as JSON. The request is then unchanged.

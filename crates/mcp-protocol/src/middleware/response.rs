@@ -100,9 +100,7 @@ impl Response {
         }
     }
 
-    /// Converts the response of an inbound request to the form that the transport sends. The function is always inlined, because
-    /// an outcome is large and a call would copy it.
-    #[inline(always)]
+    /// Converts the response of an inbound request to the form that the transport sends.
     pub(crate) fn into_outcome(mut self) -> Outcome {
         let outcome = match self.take_content() {
             Some(Content::Outcome(outcome)) => outcome,

@@ -170,7 +170,7 @@ impl<'a> RawRequestMeta<'a> {
         tolerance: &Tolerance,
     ) -> Result<RequestMeta, ErrorObject> {
         let log_level = self.log_level.map(|value| read(LOG_LEVEL_KEY, value));
-        // Log messages are advisory.
+        // The request can be handled without log messages.
         let log_level = log_level.transpose().or_else(|error| {
             let is_tolerated = tolerance.admits(Deviation::UnknownLogLevel, &error);
             is_tolerated.then_some(None).ok_or(error)
@@ -218,7 +218,7 @@ fn repaired<T: DeserializeOwned>(
 ) -> Result<T, ErrorObject> {
     read(key, value).or_else(|error| {
         let repaired = decode(value).ok().and_then(|mut value: Value| {
-            // The capabilities of a client that sends no object are unknown.
+            // Only objects are repaired, and `[]`, which PHP sends for an empty object.
             let is_known = value.is_object() || value == json!([]);
             repair(&mut value);
             serde_json::from_value(value).ok().filter(|_| is_known)
@@ -244,9 +244,9 @@ pub fn missing_request_meta(served: &[Revision]) -> ErrorObject {
     ))
 }
 
-/// Returns the error for a request in a stateless revision that the server does not support. A server with only session-based
-/// revisions returns the error for the unknown method `server/discover`. After this error every client sends `initialize`. After
-/// other errors, some clients do not.
+/// Returns the error for a request in a stateless revision that the server does not support. For `server/discover`, a server
+/// with only session-based revisions returns the error for an unknown method. After this error, every client sends `initialize`.
+/// After other errors, some clients do not.
 fn not_served(request: &Request<'_>, version: &str, served: &[Revision]) -> ErrorObject {
     let has_stateless = served.iter().any(|revision| revision.is_stateless());
     match &*request.method {

@@ -1,11 +1,12 @@
-//! A link for requests that were not sent by the caller of the connection.
+//! A link for requests whose sender is not the [`Caller`] that opened the connection.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::{Call, Caller, Closed, Delivery, Extras, Link, MethodName, RequestOrigin};
 
-/// A link for requests that were not sent by the caller of the connection. The link reports `caller` as their origin.
+/// A link for requests of `caller`, which is not the [`Caller`] that opened the connection. The link reports `caller` as the
+/// origin of the requests.
 pub(super) struct CallerLink {
     pub(super) connection: Arc<dyn Link>,
     pub(super) caller: Caller,

@@ -1,8 +1,9 @@
 //! Multiplexing of many exchanges over one pipe: ids, requests in flight in both directions,
 //! cancellation, one output queue.
 //!
-//! A [`Mux`] does no I/O. A driver passes frames to it, spawns the [`PendingHandler`] that it returns, and
-//! writes the bytes from [`Mux::poll_output`]. [`MuxLimits`] bound its memory.
+//! A [`Mux`] does no I/O. A driver passes frames to the multiplexer, spawns each
+//! [`PendingHandler`] that [`Mux::receive`] creates, and writes the bytes from
+//! [`Mux::poll_output`]. [`MuxLimits`] bound its memory.
 
 mod call;
 mod caller;
@@ -130,8 +131,8 @@ impl Mux {
         self.receive_on(None, frame, spawn);
     }
 
-    /// Handles one frame like [`receive`](Self::receive). Use it for a frame that was sent by `caller` and not by the caller of
-    /// the connection. `caller` becomes the origin of the frame's requests.
+    /// Handles one frame like [`receive`](Self::receive). Use this method if `caller` sent the frame, and `caller` did not
+    /// open the connection. `caller` becomes the origin of the frame's requests.
     pub fn receive_for(
         self: &Arc<Self>,
         caller: Caller,
@@ -255,7 +256,7 @@ impl Mux {
         let exchange = work.exchange();
         self.incoming.insert(exchange);
         if self.closed.get().is_some() {
-            // `close` cancelled the table before this exchange was added.
+            // `close` may have cancelled the running requests before this exchange was added.
             exchange.cancel();
             self.forget(exchange);
         }

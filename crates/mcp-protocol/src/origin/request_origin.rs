@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::Grant;
 
-/// Creates the error for a request that needs an authenticated caller. The server has no authentication layer.
+/// Creates the error for a request that needs an authenticated caller, if the server has no authentication layer.
 pub fn no_authentication() -> ErrorObject {
     tracing::debug!("a request needs a scope, and the server has no authentication layer");
     ErrorObject::internal(

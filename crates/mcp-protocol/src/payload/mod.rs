@@ -136,7 +136,7 @@ pub trait WriteJson: Send + Sync {
     }
 }
 
-/// Returns whether the JSON text of a result has `isError`.
+/// Returns whether the JSON text of a result has `isError` with the value `true`.
 pub(crate) fn is_tool_error(result: &str) -> bool {
     members(result)
         .filter_map(Result::ok)
@@ -201,8 +201,8 @@ impl SharedText {
     pub(crate) fn write(&self, out: &mut Vec<u8>, meta: Option<&ResultMeta>) {
         self.write_start(out, meta);
         let text = self.as_str().as_bytes();
-        // With room for the end of the envelope and the newline of a pipe. Without it, the next byte
-        // would make the buffer grow and copy a long text a second time.
+        // Reserves room also for the end of the envelope and the newline of a pipe. Otherwise the
+        // next byte would make the buffer grow and copy a long text a second time.
         out.reserve(text.len() + 2);
         out.extend_from_slice(&text[1..]);
     }
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_response_ends_with_the_tail_with_and_without_result_metadata() {
+    fn a_shared_result_written_in_two_parts_equals_the_result_written_at_once() {
         let meta = ResultMeta::new(&Implementation::new("s", "1"), None);
         for text in ["{}", r#"{"tools":[]}"#] {
             let shared = SharedText::new(text.to_owned());

@@ -148,7 +148,7 @@ impl ResultMeta {
     }
 }
 
-/// Which of the added members a result already has.
+/// The members of the result metadata that a result already has.
 #[derive(Default)]
 struct Present {
     kind: bool,

@@ -1,4 +1,4 @@
-//! The server's side of a connection, for both kinds of revisions.
+//! The server's side of a connection, for session-based revisions and the stateless revision.
 //!
 //! Specification: [lifecycle](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle).
 

@@ -1,7 +1,7 @@
 //! Answers `ping` and `server/discover` of a gateway that asks whether this server can serve requests.
 //!
-//! A proxy can answer these methods although its own server has ended. A gateway in front of it therefore asks with a member of
-//! `_meta`. Other servers ignore the member.
+//! A proxy can answer these methods even if the server behind the proxy has ended. A gateway therefore adds a member to `_meta`,
+//! with which it asks for the readiness of the server behind the proxy. Other servers ignore the member.
 
 use mcp_jsonrpc::{Request, decode};
 use serde::Deserialize;
@@ -25,9 +25,9 @@ struct Meta {
     asks_readiness: bool,
 }
 
-/// Returns whether the client asks with the request whether the service can serve requests.
+/// Returns whether the request asks for the readiness of the service.
 fn asks_readiness(request: &Request<'_>) -> bool {
-    // Most requests do not contain the name, so they are not decoded.
+    // Params without the name of the member are not decoded.
     let params = request
         .params
         .filter(|params| params.contains(READINESS_META));
@@ -35,7 +35,8 @@ fn asks_readiness(request: &Request<'_>) -> bool {
     params.is_some_and(|params| params.meta.asks_readiness)
 }
 
-/// Returns the payload; if the client asks whether the service can serve requests, only after the service has confirmed it.
+/// Returns a reply with the payload. If the request asks for the readiness of the service, the reply first waits for
+/// [`Service::readiness`], and fails if the service is not ready.
 pub(super) fn answer(service: &dyn Service, request: &Request<'_>, payload: Payload) -> Reply {
     if !asks_readiness(request) {
         return Reply::ok(payload);

@@ -53,7 +53,7 @@ impl ServerSession {
 
     fn create(service: Arc<dyn Service>, stateless: bool) -> Arc<Self> {
         let session = Session::new();
-        // The session is new.
+        // The session is new, so its budget is not set yet.
         let _ = session.budget.set(service.subscription_budget());
         Arc::new_cyclic(|this| Self {
             layered: service
@@ -413,7 +413,7 @@ impl Inbound for ServerSession {
     }
 
     /// Returns whether the frame gets an error response. Before 2025-11-25 every error response needs an id. The response to an
-    /// array is an exception, because JSON-RPC requires it.
+    /// array is an exception, because JSON-RPC requires a response to an invalid batch.
     fn unreadable(&self, frame: &[u8], error: &ParseError) -> bool {
         tracing::debug!(%error, "received a frame that is not a message");
         let agreed = self.session.agreed.get();

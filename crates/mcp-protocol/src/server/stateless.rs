@@ -93,7 +93,7 @@ impl StatelessServer {
     ) -> Option<Arc<Session>> {
         let meta = RawRequestMeta::of_params(notification.params?)?;
         let known = self.facts(service);
-        // The checks are those of a request, except that of the method.
+        // A notification passes the checks of a request, except for the checks of the headers and the method.
         let id = RequestId::Number(0);
         let request = Request::new(id, &*notification.method, notification.params);
         let revisions = &known.facts.revisions;

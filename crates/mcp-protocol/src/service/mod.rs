@@ -23,11 +23,12 @@ pub trait Service: Send + Sync + 'static {
     /// Called when a transport begins to serve: background work may start now. Default: nothing.
     fn start(&self) {}
 
-    /// Returns the facts that `initialize` or `server/discover` reports to the client. Called once per session.
+    /// Returns the facts that `initialize` or `server/discover` reports to the client. Called once per session; on the stateless
+    /// revision, see [`edition`](Self::edition).
     fn facts(&self) -> ServerFacts;
 
-    /// Returns a number that changes whenever [`facts`](Self::facts) change. A server of the
-    /// stateless revision calls `facts` only after a change. Default: the facts never change.
+    /// Returns a number that changes whenever [`facts`](Self::facts) change. On the stateless
+    /// revision, `facts` is called again only after this number has changed. Default: the facts never change.
     fn edition(&self) -> u64 {
         0
     }
@@ -62,8 +63,9 @@ pub trait Service: Send + Sync + 'static {
         false
     }
 
-    /// Returns a future that fails if the service cannot serve requests, because a server behind it does not respond. Called for
-    /// `ping` and `server/discover` if the client asks so. Default: `None`, which means that the service is always ready.
+    /// Returns a future that fails if the service cannot serve requests, because a server behind the service does not respond.
+    /// Called for `ping` and `server/discover` if the request asks for the readiness of the service. Default: `None`, which
+    /// means that the service is always ready.
     #[doc(hidden)]
     fn readiness(&self) -> Option<BoxFuture<'static, Result<(), ErrorObject>>> {
         None

@@ -153,7 +153,7 @@ impl Session {
     ) -> Arc<Self> {
         let session = Self::of_request(request_meta, offers, None, tolerance);
         if let Some(link) = link {
-            // The session is new.
+            // The session is new, so its link is not set yet.
             let _ = session.link.set(Weak::clone(link));
         }
         session

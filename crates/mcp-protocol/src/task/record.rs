@@ -58,7 +58,7 @@ pub struct TaskCall {
     /// The progress token of the call, if the client sent one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<ProgressToken>,
-    /// The revision in which the tool was called.
+    /// The revision of the call.
     #[serde(with = "keep::revision")]
     pub revision: Revision,
     /// The client and its capabilities, shared with the session.
@@ -67,7 +67,8 @@ pub struct TaskCall {
     /// The minimum level of log messages that the client wants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_level: Option<LoggingLevel>,
-    /// Whether the call came from the parent of the process; see [`Link::is_local`](crate::Link).
+    /// Whether the call came from the parent of the process; see
+    /// [`RequestOrigin::is_local`](crate::RequestOrigin::is_local).
     #[serde(default)]
     pub local: bool,
     /// The granted scopes; see [`Grant`](crate::Grant).

@@ -17,8 +17,8 @@ use crate::{BoxFuture, Principal};
 /// - If the future of a method is dropped, the change may or may not have been made. Callers read the record again.
 /// - A store reads no clock. Expired records may be visible until [`sweep`](Self::sweep) or
 ///   [`create`](Self::create) removes them; callers check [`Task::is_expired`].
-/// - A store has limits. It rejects a record that exceeds a limit with [`TaskStoreError::Full`]. It never removes a record that
-///   is not expired to make room for another record.
+/// - A store has limits. It rejects a record that exceeds a limit with [`TaskStoreError::Full`]. To make room for
+///   another record, it removes only expired records.
 ///
 /// With the feature `testing`, `task::contract::check` tests these rules.
 pub trait TaskStore: Send + Sync + 'static {
@@ -58,7 +58,7 @@ pub trait TaskStore: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Vec<Task>, TaskStoreError>>;
 
     /// Returns at most `limit` tasks of all owners that have not ended, in the order of [`list`](Self::list). Called
-    /// when a server starts.
+    /// when a server starts and, if the store [is shared](Self::is_shared), at intervals afterwards.
     ///
     /// # Errors
     /// [`Unavailable`](TaskStoreError::Unavailable).

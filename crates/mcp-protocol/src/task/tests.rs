@@ -108,7 +108,7 @@ fn a_task_record_is_the_same_after_writing_and_reading() {
     );
     let read = |task: &Task| -> Task {
         let text = serde_json::to_string(task).unwrap();
-        // Through a value too: some databases keep JSON in a form of their own.
+        // Some databases convert the JSON, so a record must also be readable from a `Value`.
         let value: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(serde_json::from_value::<Task>(value).unwrap().id(), "t");
         serde_json::from_str(&text).unwrap()
@@ -224,7 +224,7 @@ fn the_memory_store_rejects_tasks_beyond_its_limits_and_removes_none() {
     assert_eq!(now(store.create(of("d", "eve"))), full("3 tasks"));
     assert_eq!(store.len(), 3);
 
-    // Expired ones make room on the way.
+    // Creating a task removes the expired tasks.
     let later = Task::new("d", None, call("{}"), at(60), None);
     now(store.create(later)).unwrap();
     assert_eq!(store.len(), 1);

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn timestamp_arithmetic_neither_overflows_nor_gets_negative() {
+    fn timestamp_arithmetic_saturates_at_zero_and_at_the_maximum() {
         let (early, late) = (Timestamp::from_millis(1_000), Timestamp::from_millis(3_500));
         assert_eq!(late.since(early), Duration::from_millis(2_500));
         assert_eq!(early.since(late), Duration::ZERO);

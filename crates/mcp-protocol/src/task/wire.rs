@@ -74,7 +74,7 @@ impl Task {
             }
         }
         let text = serde_json::to_string(&flat).unwrap_or_else(|_| "{}".to_owned());
-        // Raw JSON of a handler may contain line breaks as white space; strings escape theirs.
+        // Raw JSON of a handler may contain line breaks as white space; inside strings they are always escaped.
         match text.contains(['\n', '\r']) {
             true => text.replace(['\n', '\r'], " "),
             false => text,

@@ -9,7 +9,7 @@ use crate::{Violation, words};
 
 /// Maximum number of times that a schema is applied while one value is checked.
 const STEPS: u64 = 10_000_000;
-/// Maximum number of schemas that apply each other in a chain.
+/// Maximum length of a chain of schemas in which each schema applies the next schema.
 const DEPTH: u32 = 1_024;
 
 /// Returns the first violations, at most `max`.
@@ -39,7 +39,7 @@ struct Run<'a> {
 enum Fail {
     /// The value has these violations. The list has at least one violation.
     Violations(Vec<Violation>),
-    /// The step limit was reached. It has a separate variant because an alternative that was not checked to its end must not be
+    /// The step limit was reached. This is a separate variant, because an alternative that was not checked to its end must not be
     /// treated as a mismatch.
     Budget,
 }

@@ -56,7 +56,7 @@ fn the_dialect_decides_what_a_keyword_means() {
     let draft7 = "http://json-schema.org/draft-07/schema#";
     let schema = json!({"$schema": draft7, "items": items});
     assert!(fits(&schema, &json!(["a"])) && !fits(&schema, &json!([1])));
-    // In 2020-12 an array is malformed there.
+    // In 2020-12, `items` must not be an array.
     assert!(refusal(&json!({ "items": items }), Origin::Own).contains("/items"));
 
     let exclusive = json!({"minimum": 1, "exclusiveMinimum": true});
@@ -90,7 +90,7 @@ fn only_schemas_of_the_program_may_have_an_inner_id() {
     assert!(!fits(&schema, &json!({"a": 1})));
     assert!(refusal(&schema, Origin::Foreign).contains("$defs"));
 
-    // One name for two definitions.
+    // Two schemas with the same `$id`.
     let twice = json!({
         "$id": "https://example.com/x",
         "$defs": {"c": {"$anchor": "x", "$id": "a"}},
@@ -101,7 +101,7 @@ fn only_schemas_of_the_program_may_have_an_inner_id() {
     assert!(refusal(&mixed, Origin::Foreign).contains("dialect"));
 }
 
-// The expressions of a schema of a peer share one limit.
+// The regular expressions in a schema from a peer share one limit.
 #[test]
 fn many_large_expressions_of_a_peer_are_refused() {
     let large = |n: usize| format!("(?:\\p{{L}}|\\d){{5}}x{n}");

@@ -97,7 +97,7 @@ pub(crate) fn form_of<T: JsonSchema>() -> Result<RequestedSchema, String> {
     for (name, property) in properties.into_iter().flatten() {
         let mut property = property.clone();
         if let Value::Object(keywords) = &mut property {
-            // `NonZero…` of a signed integer.
+            // The schema of a signed `NonZero…` type has `anyOf`, which a form cannot contain.
             keywords.shift_remove("anyOf");
         }
         let mut field: PrimitiveSchemaDefinition = serde_json::from_value(property)
@@ -107,7 +107,7 @@ pub(crate) fn form_of<T: JsonSchema>() -> Result<RequestedSchema, String> {
                 "field {name:?} cannot be shown in a form: use a string, number, bool or fieldless enum"
             ));
         }
-        // Other formats than those of forms only describe; the type checks them.
+        // Forms support only some formats. Any other format is removed; the decoder of the type checks the value.
         if let PrimitiveSchemaDefinition::String(text) = &mut field
             && matches!(text.format, Some(StringFormat::Unknown(_)))
         {

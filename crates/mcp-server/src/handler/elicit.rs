@@ -146,7 +146,7 @@ impl Ctx {
             .and_then(|capabilities| capabilities.elicitation.as_ref())
             .is_some_and(|modes| modes.url.is_some());
         let rules = self.request.rules();
-        // A task is not called again, so its client is not asked to.
+        // The client cannot repeat a call that has become a task, so the error contains the URLs as text.
         let is_task = rules.stateless
             && self
                 .request

@@ -60,7 +60,7 @@ impl<S, T: DeserializeOwned + JsonSchema + Send + 'static> FromCall<S> for Args<
     message = "`{Self}` cannot be an argument",
     label = "not an argument",
     note = "write `#[extract]` before the parameter if it is an extractor, such as an alias of `Ctx`",
-    note = "the type of an argument derives `Deserialize` and `JsonSchema`"
+    note = "derive `Deserialize` and `JsonSchema` for the type of an argument"
 )]
 pub trait Argument {}
 

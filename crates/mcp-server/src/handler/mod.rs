@@ -124,7 +124,7 @@ macro_rules! handlers {
             unused_variables,
             unreachable_patterns,
             unused_mut,
-            reason = "type parameters double as variables, and there may be none"
+            reason = "each parameter of the macro names a type and a variable, and there may be none"
         )]
         impl<K, S, F, R, M, $($param,)*> Handler<K, S, (Returns, M, $($param,)*)> for F
         where
@@ -175,7 +175,7 @@ macro_rules! handlers {
             unused_variables,
             unreachable_patterns,
             unused_mut,
-            reason = "type parameters double as variables, and there may be none"
+            reason = "each parameter of the macro names a type and a variable, and there may be none"
         )]
         impl<K, S, F, R, O, M, $($param,)*> Handler<K, S, (Awaits, M, $($param,)*)> for F
         where

@@ -121,7 +121,7 @@ impl FinishTool {
 
 impl Finish<CallToolResult> for FinishTool {
     fn finish(self, mut output: Result<CallToolResult, HandlerError>) -> Outcome {
-        // Completed in place, because a result is large.
+        // The result is completed in place, because a result is large.
         if let Ok(result) = &mut output {
             self.complete(result);
         }
@@ -336,7 +336,7 @@ impl<T: Serialize + JsonSchema> IntoOutput<ForTool, Plain> for Json<T> {
         match serde_json::to_value(&self.0) {
             Ok(content) => result.structured_content = Some(content),
             Err(error) => {
-                // Text can have numbers that a value cannot, such as those above 64 bits.
+                // JSON text can contain numbers that a `Value` cannot, such as integers of more than 64 bits.
                 let text = serde_json::to_string(&self.0)?;
                 tracing::error!(%error, "the output of a tool cannot be structured content");
                 result.content.push(ContentBlock::text(text));

@@ -144,7 +144,7 @@ impl Reading {
         }
     }
 
-    /// Returns the only spelling of the value in a URI. The value is the one that a variable has, so a number is rounded to `f64`.
+    /// Returns the only spelling of `literal` that is accepted in a URI. For a number, this is the spelling of the nearest `f64`.
     fn usual(self, literal: &str) -> String {
         match (self, literal.parse::<f64>()) {
             (Self::Number, Ok(number)) => number.to_string(),

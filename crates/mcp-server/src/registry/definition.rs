@@ -102,7 +102,8 @@ macro_rules! completion_setters {
 }
 pub(crate) use completion_setters;
 
-/// Adds the parts of the definition that follow from the types of `handler` to `spec`. The compiler infers `M` from the handler.
+/// Adds to `spec` the parts of the definition that follow from the types of the handler. The compiler infers `H` and `M` from the
+/// first argument.
 pub(crate) fn describe<K: Kind, S, M, H: Handler<K, S, M>>(_: &H, spec: &mut Spec) {
     H::describe(spec);
 }

@@ -160,11 +160,11 @@ impl<K: Kind> Methods<K> {
             };
             if gate::is_core_method(&entry.name) {
                 fail(
-                    "the protocol has this name; choose another name, such as \"com.example/name\"",
+                    "the protocol already uses this name; choose another name, such as \"com.example/name\"",
                 );
             } else if !is_name(&entry.name) {
                 fail(
-                    "a name has 1 to 128 visible ASCII characters and does not start with \"rpc.\"",
+                    "a name must have 1 to 128 visible ASCII characters and must not start with \"rpc.\"",
                 );
             } else if all.contains_key(&entry.name) {
                 fail("registered twice");

@@ -68,8 +68,8 @@ pub(crate) struct Snapshot<E> {
 struct Page {
     after: u64,
     text: SharedText,
-    /// The JSON of the items and, if another page follows, the sequence number of the last item. The cursor is not part of this
-    /// text, because each principal receives a different cursor.
+    /// The JSON of the items, and the sequence number of the last item; `None` on the last page. The cursor is not part of this
+    /// JSON, because each principal receives a different cursor.
     next: Option<(String, u64)>,
 }
 
@@ -187,8 +187,8 @@ impl<E: Entry> Snapshot<E> {
         pages
     }
 
-    /// Writes the items that come after the sequence number `after` to `out`. If another page follows, returns the sequence
-    /// number of the last item.
+    /// Returns the JSON of the page that starts after the sequence number `after`. If another page follows, also returns the
+    /// sequence number of the last item.
     fn write(
         &self,
         after: u64,

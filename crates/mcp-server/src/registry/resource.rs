@@ -21,7 +21,8 @@ use crate::{RegistrationError, Spec};
 
 /// A resource, or a resource template if the URI has variables.
 ///
-/// The variables of a template arrive as `Args<T>`, a struct of strings.
+/// The handler of a template receives the variables as `Args<T>`. If the schema of a field of `T` is a number or a boolean, the
+/// text of the variable is converted.
 pub struct Resource<S = ()> {
     /// The definition. If its `uri` is a template, registration converts the definition to the definition of a resource template.
     definition: mcp_types::Resource,
@@ -78,14 +79,14 @@ impl<S: Clone + Send + Sync + 'static> Resource<S> {
     /// an error, the request fails with this error.
     ///
     /// Without a check, the server runs the handler of the read and its middleware for each subscription. The server drops
-    /// the result, and refuses the subscription if the handler fails. Set a check if a read is expensive or sends requests to the client, or if a client may subscribe to a
-    /// resource that does not exist yet.
+    /// the result, and refuses the subscription if the handler fails. Set a check if a read is expensive or sends requests to the
+    /// client, or if a client may subscribe to a resource that does not exist yet.
     ///
     /// The check is a sync or async function whose parameters are extractors: `Args` with the template's
-    /// variables, the [`State`](crate::State), or the caller. If several checks are set, all of them must return `true`. While
-    /// a subscription is checked, neither the check nor the handler can send messages to the client: notifications are dropped,
-    /// and requests fail. Lists do not run the check: a resource without variables is listed for every client unless
-    /// [`visible_if`](Self::visible_if) hides it.
+    /// variables, the [`State`](crate::State), or [`Ctx`](crate::Ctx) with the client's principal. If several checks are set, all
+    /// of them must return `true`. While a subscription is checked, neither the check nor the handler can send messages to the
+    /// client: notifications are dropped, and requests fail. Lists do not run the check: a resource without variables is listed
+    /// for every client unless [`visible_if`](Self::visible_if) hides it.
     ///
     /// ```
     /// use mcp_server::{Args, Ctx, Resource};

@@ -319,7 +319,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
     }
 }
 
-/// Adds the parts of the definition that follow from the types of the handler to `spec`. Returns whether the handler keeps the
+/// Adds to `spec` the parts of the definition that follow from the types of the handler. Returns whether the handler keeps the
 /// request context. The compiler infers `H` and `M` from the first argument.
 fn describe<S, M, H: Handler<ForTool, S, M>>(_: &H, spec: &mut Spec) -> bool {
     H::describe(spec);
@@ -339,7 +339,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), String> {
     if (1..=128).contains(&name.len()) && name.bytes().all(legal) {
         return Ok(());
     }
-    Err("a tool name has 1 to 128 characters out of A-Z a-z 0-9 _ - .".to_owned())
+    Err("a tool name must have 1 to 128 characters out of A-Z a-z 0-9 _ - .".to_owned())
 }
 
 /// Checks that a scope consists of tokens of RFC 6749, section 3.3.
@@ -400,7 +400,7 @@ impl InputCheck {
                 None => Ok(arguments.into()),
                 Some(Ok((name, _))) => {
                     let name = quote(name, 64);
-                    // Hosts whose model APIs have no empty schema invent an argument.
+                    // Some model APIs do not support an empty schema, so their hosts invent an argument.
                     match session.tolerates(Deviation::UnexpectedArgument, name) {
                         true => Ok("{}".into()),
                         false => Err(format!("{name}: the tool takes no arguments")),
@@ -413,7 +413,7 @@ impl InputCheck {
                 let Err(problem) = validate(validator, &value) else {
                     return Ok(arguments.into());
                 };
-                // Models send `null` for omitted members.
+                // Some models send `null` instead of omitting a member.
                 match without_nulls(&mut value, schema) {
                     true => validate(validator, &value).map(|()| value.to_string().into()),
                     false => Err(problem),

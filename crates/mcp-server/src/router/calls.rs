@@ -215,7 +215,7 @@ impl<'a> CallParams<'a> {
                     #[cfg(feature = "tasks")]
                     "task" => &mut task,
                     other if other == key => &mut name,
-                    // Decoded only if it is no name as it is, because escapes are rare.
+                    // The escapes of a member name are decoded only if the raw name is unknown, because escapes are rare.
                     _ => match member {
                         Cow::Borrowed(text) if text.contains('\\') => {
                             member = member_name(text).into_owned().into();

@@ -63,7 +63,7 @@ impl Core {
             return open(filter);
         }
         of_checks.exchange().set_subscribing();
-        // In a box, so that the memory is freed after the checks.
+        // The future is boxed, so that its memory is freed after the checks.
         let subscribable_uris =
             Box::pin(checking.subscribable_uris(uris.into_iter().collect(), of_checks));
         Ok(Reply::Pending(Box::pin(async move {

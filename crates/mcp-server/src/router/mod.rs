@@ -79,7 +79,7 @@ impl Core {
         facts.reads.clone_from(&settings.reads);
         facts.tolerance = Arc::clone(&settings.tolerance);
         // A shared cache may hold only lists that are the same for all clients. Cursors are bound to
-        // the principal, so lists of several pages are not.
+        // the principal, so a list with several pages differs between clients.
         let size = settings.page_size;
         let is_paged = tools.is_paged(size)
             || prompts.is_paged(size)

@@ -35,7 +35,7 @@ fn rewrite(schema: &mut Value, side: Side, optional: bool) {
         let property = keyword == "properties" && side != Side::Output;
         let optional = property && required.iter().all(|required| required != name);
         rewrite(schema, side, optional);
-        // Some hosts take `true` for a boolean.
+        // Some hosts read the schema `true` as a boolean. `{}` also admits any value.
         if *schema == Value::Bool(true) && keyword != "additionalProperties" {
             *schema = json!({});
         }
@@ -55,14 +55,14 @@ fn rewrite(schema: &mut Value, side: Side, optional: bool) {
 /// Replaces `oneOf` with `anyOf`, which hosts support. `anyOf` is never stricter than `oneOf`.
 fn one_of(keywords: &mut JsonObject, side: Side) {
     if side == Side::Form && is_type(keywords, "string") {
-        // Titled choices.
+        // The titled choices of a form stay in `oneOf`.
         return;
     }
     let Some(alternatives) = keywords.shift_remove("oneOf") else {
         return;
     };
     if keywords.contains_key("anyOf") {
-        // Two flattened enums.
+        // The schema of a type with two flattened enums has both `anyOf` and `oneOf`.
         let all = keywords.entry("allOf").or_insert_with(|| json!([]));
         if let Value::Array(all) = all {
             all.push(json!({ "anyOf": alternatives }));
@@ -91,7 +91,7 @@ fn numbers(keywords: &mut JsonObject, side: Side) {
             keywords.entry(bound).or_insert(limit);
         }
     }
-    // `NonZero…` of a signed integer.
+    // The schema of a signed `NonZero…` type excludes 0 with `not`.
     if is_type(keywords, "integer") && keywords.get("not") == Some(&json!({"const": 0})) {
         keywords.shift_remove("not");
         if side != Side::Output {
@@ -132,7 +132,7 @@ fn arrays(keywords: &mut JsonObject, side: Side) {
     }
     // A set: its decoder accepts duplicate values and keeps one of them.
     keywords.shift_remove("uniqueItems");
-    // A tuple.
+    // A tuple: the schemas of its positions become one schema for all items.
     if let Some(Value::Array(mut kinds)) = keywords.shift_remove("prefixItems") {
         let mut seen: Vec<Value> = Vec::new();
         kinds.retain(|kind| {
@@ -275,7 +275,7 @@ fn nulls(keywords: &mut JsonObject, optional: bool) {
     } else if let Some(Value::Array(kinds)) = keywords.get("type")
         && kinds.iter().any(|kind| kind == "null")
     {
-        // `null` is significant here. Hosts reject a list of types but accept a union.
+        // `null` must stay allowed. Hosts reject a list of types, but accept `anyOf`.
         let mut value = keywords.clone();
         drop_null(&mut value);
         let docs = value.shift_remove("description");
@@ -308,7 +308,7 @@ fn drop_null(keywords: &mut JsonObject) {
             let only = only.clone();
             keywords.shift_remove(union);
             for (keyword, value) in only {
-                // Keywords beside the reference describe the member.
+                // Keywords beside the union describe the member, so they are kept.
                 keywords.entry(keyword).or_insert(value);
             }
         }

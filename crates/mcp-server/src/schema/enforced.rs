@@ -27,7 +27,7 @@ const ANNOTATIONS: [&str; 7] = [
 pub(super) fn is_enforced(schema: &JsonObject, accepts: &dyn Fn(&str) -> bool) -> bool {
     let accepts = |members: &JsonObject| {
         let text = json!(members).to_string();
-        // The decoder may be code of the author.
+        // The decoder may be custom code that panics. A panic counts as acceptance.
         catch_unwind(AssertUnwindSafe(|| accepts(&text))).unwrap_or(true)
     };
     let (Some(sample), Some(Value::Object(properties))) =

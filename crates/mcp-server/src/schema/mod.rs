@@ -64,7 +64,7 @@ enum Side {
 #[derive(Debug)]
 pub(crate) struct Input {
     pub(crate) schema: JsonObject,
-    /// Whether the schema has no members.
+    /// Whether the schema describes an object without members.
     pub(crate) is_empty: bool,
     /// Whether the decoder of the type rejects every value that the schema rejects.
     pub(crate) is_enforced: bool,
@@ -160,7 +160,7 @@ fn output_of(derived: &Derived) -> Output {
     let object = root::object(raw.clone(), Side::Output, &(derived.name)());
     Output::from(object.unwrap_or_else(|_| match raw {
         Value::Object(schema) => schema,
-        // `true` admits any value.
+        // The schema `true` admits any value, as the empty schema does.
         _ => JsonObject::new(),
     }))
 }

@@ -8,18 +8,18 @@ use serde_json::{Value, json};
 use super::{Side, for_each_schema};
 
 /// Maximum depth of the references and unions that are resolved at the root.
-const STRAIGHTENED: usize = 16;
+const MAX_ROOT_DEPTH: usize = 16;
 
 /// Returns the root as an object schema without a reference or a union.
 ///
 /// # Errors
-/// The root does not describe an object. The text names the type of value that it describes.
+/// The root does not describe an object. The error text names the type of value that the root describes.
 pub(super) fn object(root: Value, side: Side, name: &str) -> Result<JsonObject, &'static str> {
     let Value::Object(root) = root else {
         return Err("any value");
     };
     let whole = Value::Object(root.clone());
-    let mut object = straight(&root, &whole, STRAIGHTENED).ok_or_else(|| kind(&root))?;
+    let mut object = straight(&root, &whole, MAX_ROOT_DEPTH).ok_or_else(|| kind(&root))?;
     let nullable = object.get("type").is_some_and(Value::is_array);
     if nullable && side == Side::Output {
         return Err("sometimes null");
@@ -44,7 +44,7 @@ pub(super) fn wrapped(schema: &JsonObject) -> JsonObject {
     }
     let is_named = inner.contains_key("$id");
     let mut inner = Value::Object(inner);
-    // A schema with an `$id` keeps the meaning of its references.
+    // References in a schema with an `$id` are relative to the `$id`, so they do not change.
     if !is_named {
         visit_references(&mut inner, &mut |reference| {
             if reference == "#" || reference.starts_with("#/") {
@@ -74,7 +74,7 @@ fn straight(schema: &JsonObject, whole: &Value, left: usize) -> Option<JsonObjec
     for union in ["anyOf", "oneOf", "allOf"] {
         if let Some(Value::Array(parts)) = schema.get_mut(union) {
             for part in parts {
-                // A flattened union that may be absent.
+                // An empty part means that a flattened union may be absent.
                 if has_members && part.as_object().is_some_and(JsonObject::is_empty) {
                     *part = json!({"type": "object"});
                     continue;
@@ -219,7 +219,7 @@ fn either(known: &mut Value, other: Value) {
     if *known == other {
         return;
     }
-    // The tag of an enum: one list of its names.
+    // Two lists of names, for example for the tag of an enum, become one list.
     let is_choice = |schema: &Value| {
         schema.get("type").is_some_and(|kind| kind == "string") && schema.get("enum").is_some()
     };

@@ -17,7 +17,8 @@ fn input_json<T: JsonSchema>() -> Value {
     Value::Object(schema)
 }
 
-/// Returns the output schema. For a type that is not always an object, also returns the schema of the object around it.
+/// Returns the output schema. For a type that is not always an object, also returns the schema of the object that wraps
+/// the output.
 fn output_json<T: JsonSchema>() -> (Value, Option<Value>) {
     let Output { schema, wrapped } = output::<T>();
     for schema in wrapped.iter().chain([&schema]) {
@@ -27,7 +28,7 @@ fn output_json<T: JsonSchema>() -> (Value, Option<Value>) {
 }
 
 /// Asserts that `value` matches its output schema, in each form in which it can be sent.
-fn fits_output<T: JsonSchema + Serialize>(value: T) {
+fn assert_output_matches<T: JsonSchema + Serialize>(value: T) {
     let Output { schema, wrapped } = output::<T>();
     let value = serde_json::to_value(value).unwrap();
     let inside = json!({ "result": value });
@@ -245,7 +246,7 @@ fn only_recursive_types_keep_a_definition() {
     assert_eq!(forest["$defs"]["Tree"]["properties"]["next"], next);
     assert_eq!(forest["properties"]["first"]["type"], "object");
 
-    // If the root moves, references to it follow.
+    // If the root moves to `$defs`, references to the root change too.
     #[derive(Serialize, Deserialize, JsonSchema)]
     #[serde(tag = "kind")]
     enum Expr {
@@ -337,7 +338,7 @@ fn a_wrapped_schema_keeps_its_meaning() {
 
 // proves: BASE-024, M-SCHEMA-005
 #[test]
-fn generated_schemas_name_no_other_dialect() {
+fn generated_schemas_have_neither_a_dialect_nor_a_title() {
     for schema in [input_json::<Tree>(), output_json::<Tree>().0] {
         assert_eq!(schema.get("$schema"), None);
         assert_eq!(schema.get("title"), None);
@@ -372,21 +373,21 @@ fn serialized_values_match_the_schema_of_their_type() {
         kids: Vec::new(),
         next: None,
     };
-    fits_output(Tree {
+    assert_output_matches(Tree {
         v: 0,
         kids,
         next: Some(Box::new(tree())),
     });
-    fits_output(vec![tree()]);
-    fits_output(Some(Inner { x: 255 }));
-    fits_output(None::<Inner>);
-    fits_output(Mixed::Struct { x: u64::MAX });
-    fits_output(Mixed::Unit);
-    fits_output(Tagged::Remove {
+    assert_output_matches(vec![tree()]);
+    assert_output_matches(Some(Inner { x: 255 }));
+    assert_output_matches(None::<Inner>);
+    assert_output_matches(Mixed::Struct { x: u64::MAX });
+    assert_output_matches(Mixed::Unit);
+    assert_output_matches(Tagged::Remove {
         a: String::new(),
         id: String::new(),
     });
-    fits_output(Report {
+    assert_output_matches(Report {
         none: None,
         some: Some(Inner { x: 0 }),
         plain: None,

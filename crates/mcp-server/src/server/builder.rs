@@ -313,9 +313,9 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         })
     }
 
-    /// Sets how long clients of the stateless revision may cache lists. Default: no caching. A list that is not the same for all
-    /// clients is always private. A list with [hidden](crate::Tool::visible_if) items is such a list. A list with more than one
-    /// page is also such a list, because a cursor belongs to one principal.
+    /// Sets how long clients of the stateless revision may cache lists. Default: no caching. All lists are private if a
+    /// list can differ between clients: if an item has a [visibility rule](crate::Tool::visible_if), if a list has more than one
+    /// page, because a cursor belongs to one principal, or if there is a [data source](Self::list_resources).
     pub fn cache_lists(self, hint: CacheHint) -> Self {
         self.set(|settings| settings.lists = hint)
     }

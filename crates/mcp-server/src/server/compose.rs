@@ -140,12 +140,12 @@ fn prefixed(prefix: &str, uri: &str) -> Result<String, String> {
         );
     }
     lister::prefixed(prefix, uri).ok_or_else(|| {
-        "a URI needs \"://\" to get a prefix; add the resource without mount".to_owned()
+        "a URI without \"://\" cannot get a prefix; change the URI, or use merge instead of mount".to_owned()
     })
 }
 
-/// Wraps each handler in the middleware of its own server. This middleware receives the names and URIs of that server, without
-/// the prefix of a mount.
+/// Wraps each handler of a merged or mounted server in the middleware of that server. This middleware receives names and URIs
+/// without the prefix of a mount.
 fn keep_layers(parts: &mut Parts, prefix: Option<&str>) {
     let layers = std::mem::take(&mut parts.layers);
     if layers.is_empty() {
@@ -171,7 +171,7 @@ fn keep_layers(parts: &mut Parts, prefix: Option<&str>) {
     let resources = parts.resources.iter_mut().map(|entry| &mut entry.run);
     let templates = parts.templates.iter_mut().map(|entry| &mut entry.run);
     for run in resources.chain(templates) {
-        let uri = own_uri(prefix);
+        let uri = uri_without_prefix(prefix);
         let target = move |finish: &FinishResource| ("uri", uri(&finish.uri));
         *run = layered::<ForResource>(
             layers.clone(),
@@ -183,7 +183,7 @@ fn keep_layers(parts: &mut Parts, prefix: Option<&str>) {
 }
 
 /// Returns a function that removes the prefix of a mount from a URI. The result is the URI in the mounted server.
-fn own_uri(prefix: Option<&str>) -> impl Fn(&str) -> String + Send + Sync + 'static {
+fn uri_without_prefix(prefix: Option<&str>) -> impl Fn(&str) -> String + Send + Sync + 'static {
     let prefix = prefix.map(|prefix| format!("://{prefix}/"));
     move |uri| match &prefix {
         Some(prefix) => uri.replacen(prefix, "://", 1),
@@ -238,15 +238,15 @@ fn keep_guards(parts: &mut Parts, prefix: Option<&str>) {
     }
 }
 
-/// Makes the guards run before each read of a resource and before its access check, which runs alone for a subscription. The guards
-/// receive the method `resources/read`.
+/// Makes the guards run before each read of a resource. Also makes them run before the resource's access check, because the
+/// server runs only this check for a subscription. The guards receive the method `resources/read`.
 fn guard_reads(
     guards: &Arc<[RequestCheck]>,
     run: &mut Erased<ForResource>,
     access: &mut Option<AccessCheck>,
     prefix: Option<&str>,
 ) {
-    let (uri, of_access) = (own_uri(prefix), own_uri(prefix));
+    let (uri, of_access) = (uri_without_prefix(prefix), uri_without_prefix(prefix));
     let read = method::RESOURCES_READ;
     guard::<ForResource>(guards, run, read, move |finish| uri(&finish.uri));
     if let Some(access) = access {

@@ -29,7 +29,7 @@ impl<T> Sessions<T> {
             self.entries.retain(|_, session| session.strong_count() > 0);
             self.sweep_at = (2 * self.entries.len()).max(MIN_SWEEP);
         }
-        // An entry keeps the address in use, so an address means one session.
+        // A weak pointer keeps the memory allocated, so no two entries have the same address.
         self.entries
             .insert(address(session), Arc::downgrade(session));
     }

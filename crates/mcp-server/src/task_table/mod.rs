@@ -177,7 +177,7 @@ impl Tasks {
                 )));
             }
             let max = options.max_running_bytes;
-            // One owner cannot take all of it.
+            // One owner can use at most half of the memory.
             if total > max || owned.bytes + running_task.bytes > max / 2 {
                 return Err(ErrorObject::internal(format!(
                     "the arguments of running tasks take too much memory (TaskOptions::\
@@ -262,7 +262,7 @@ impl Tasks {
         let admitted = match context.principal() {
             _ if !context.rules().stateless => context.session().admits_task_request(now),
             Some(principal) => self.count(principal, now),
-            // Unauthenticated clients cannot be told apart, and ids cannot be guessed.
+            // Unauthenticated clients cannot be distinguished. No limit is needed, because task ids cannot be guessed.
             None => true,
         };
         if admitted {
@@ -301,7 +301,7 @@ impl RunningGuard {
 
 impl Drop for RunningGuard {
     fn drop(&mut self) {
-        // Waiting requests then read the store.
+        // Wakes the waiting requests, which then read the store.
         self.running_task.ended.send_replace(true);
         let mut table = lock(&self.tasks.running);
         table.tasks.remove(&self.running_task.id);
@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn counted_principals_stay_limited_when_the_table_is_full() {
+    fn while_the_table_is_full_counted_principals_are_limited_and_others_are_not_counted() {
         let (tasks, start) = (tasks(), Instant::now());
         let principal = |number: usize| Principal::new(number.to_string());
         for number in 0..MAX_COUNTED {

@@ -83,8 +83,8 @@ impl Link for TaskLink {
             .and_then(|params| serde_json::from_str(std::str::from_utf8(params).ok()?).ok())
             .unwrap_or_else(|| Value::Object(serde_json::Map::new()));
         relate_to_task(&mut params, id);
-        // On the stateless revision the session ends with its request, so this sends nothing: tasks
-        // have only their own notifications there (M-TASK-046).
+        // On the stateless revision the session ends with its request, so nothing is sent here: a
+        // task must not send progress or log messages there (M-TASK-046).
         let params = text_of(&params);
         let sent = self
             .session

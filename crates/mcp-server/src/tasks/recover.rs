@@ -166,8 +166,8 @@ impl Core {
         if let Some(lease) = self.tasks.lease().map_err(unavailable)? {
             record.is_leased = record.task.set_lease(lease).is_ok();
         }
-        // Writing the next version claims the task: if two processes try, one of them fails. A
-        // cancellation from now on finds the task running.
+        // Writing the next version claims the task: if two processes try, one write fails. A
+        // cancellation that is saved later finds the task in the table of running tasks.
         record.task = match with_timeout(record.config.store.put(record.task.clone())).await {
             Ok(task) => task,
             Err(TaskStoreError::Conflict) => return Ok(false),
@@ -221,7 +221,7 @@ async fn end_interrupted(
     let outcome = TaskOutcome::Error(ErrorObject::internal(error));
     let saved = record
         .change(TRIES, &|task| match is_leased(task, config) {
-            // Its process has renewed the lease at the last moment.
+            // The process that runs the task has just renewed the lease, so the task does not end.
             true => Ok(()),
             false => task.end(outcome.clone(), now),
         })

@@ -65,7 +65,7 @@ impl TaskRunner {
         let mut running = Running::new(exchange.clone(), handler);
         let end = self.work(&mut running).await;
         if running.is_pending() {
-            // Dropping the handler may panic; the task is ended nevertheless.
+            // Drops the handler and catches a panic of its destructors, so that the task still ends.
             let _ = running.end(Err(ErrorObject::internal("the task has ended")));
         }
         // PROG-014: no more notifications, even if parts of the handler still run.
@@ -266,7 +266,7 @@ impl Tasks {
         if session.revision().rules().tasks
             && let Ok(params) = serde_json::to_vec(&task.to_core())
         {
-            // TASK-064: without the metadata that relates other messages to the task.
+            // TASK-064: unlike other messages of a task, this notification has no task id in `_meta`.
             let method = method::NOTIFICATIONS_TASKS_STATUS;
             session.notify(method, Some(&params), Delivery::Always);
         }

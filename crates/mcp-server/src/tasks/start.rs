@@ -60,7 +60,7 @@ impl Core {
         match self.execution(invocation, context)? {
             Execution::Inline => Ok(None),
             Execution::Task { ttl } => {
-                // The client accepts a result or a task; for invalid arguments no task is created.
+                // On the stateless revision the client also accepts a result, so invalid arguments create no task.
                 if context.rules().stateless
                     && let Err(problem) = invocation
                         .tool

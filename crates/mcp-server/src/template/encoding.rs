@@ -54,7 +54,7 @@ pub(super) fn decode(text: &str) -> Option<String> {
 }
 
 /// Returns whether a segment of the URI's path is `..`. Checks the whole path, not only the variables.
-pub(super) fn climbs_anywhere(uri: &str) -> bool {
+pub(super) fn has_parent_segment(uri: &str) -> bool {
     let path = uri.split(['?', '#']).next().unwrap_or_default();
     decode(path).is_none_or(|path| climbs(&path))
 }

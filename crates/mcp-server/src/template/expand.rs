@@ -158,7 +158,8 @@ fn cut(text: &str, length: usize) -> &str {
     }
 }
 
-/// Percent-encodes all characters that are not allowed.
+/// Appends `text` to `out`, and percent-encodes all characters that are not allowed. `reserved` says whether reserved characters
+/// are allowed.
 fn encode(out: &mut String, text: &str, reserved: bool) {
     for (offset, character) in text.char_indices() {
         let plain = match character {

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::encoding::{canonical, climbs, climbs_anywhere, decode};
+use super::encoding::{canonical, climbs, decode, has_parent_segment};
 use super::syntax::{Modifier, Operator, Part};
 
 /// Maximum length of a URI, in bytes.
@@ -80,7 +80,7 @@ impl Class {
     }
 
     /// Returns whether a value may contain a slash, encoded or not.
-    fn holds_paths(self) -> bool {
+    fn may_contain_slash(self) -> bool {
         matches!(self, Self::Query | Self::Fragment | Self::Reserved)
     }
 }
@@ -96,7 +96,7 @@ impl Matcher {
                 Part::Literal(text) => {
                     let text = match at {
                         0 => canonical(text)?,
-                        // A colon after a variable does not end a scheme.
+                        // The added colon keeps `canonical` from finding a scheme: this text is not at the start.
                         _ => canonical(&format!(":{text}"))?.split_off(1),
                     };
                     matcher.steps.push(MatchStep::Literal(text));
@@ -149,7 +149,7 @@ impl Matcher {
         let mut maybes = Vec::new();
         let mut start = operator.first();
         for (index, name) in names.enumerate() {
-            // An expression without an operator has at least its first value.
+            // Without a leading character, as in `{x}` and `{+x}`, the first value is required.
             if index > 0 || !start.is_empty() {
                 maybes.push(self.steps.len());
                 self.steps.push(MatchStep::Maybe(0));
@@ -168,7 +168,7 @@ impl Matcher {
     }
 
     pub(super) fn matches(&self, uri: &str) -> Option<BTreeMap<String, String>> {
-        if uri.len() > BYTES || climbs_anywhere(uri) {
+        if uri.len() > BYTES || has_parent_segment(uri) {
             return None;
         }
         let uri = canonical(uri)?;
@@ -253,7 +253,7 @@ impl Matcher {
             }
             step = next;
         }
-        // A variable of a list that has a value elsewhere cannot be absent.
+        // A variable that has a value at one place cannot be absent at another place.
         let is_absent = |step: &&MatchStep| match step {
             MatchStep::Value { name, .. } => !found.contains_key(name),
             _ => true,
@@ -290,7 +290,7 @@ impl Table {
         };
         table.cells[steps.len() * width + uri.len()] = 1;
         for (index, step) in steps.iter().enumerate().rev() {
-            // The best of the cells after a value that starts here.
+            // The best score of the next step at a position where a value that starts here can end.
             let mut best = 0;
             for at in (0..width).rev() {
                 if is_inside_character(uri, at) {
@@ -355,14 +355,14 @@ fn is_safe(value: &str, class: Class, before: &str) -> bool {
             let has_slash = text.contains(['/', '\\']);
             !text.contains('\0')
                 && !climbs(text)
-                && (class.holds_paths() || !has_slash)
-                && (class != Class::Reserved || !starts_over(text, before))
+                && (class.may_contain_slash() || !has_slash)
+                && (class != Class::Reserved || !is_absolute_path(text, before))
         })
 }
 
 /// Returns whether a value after the text `before` is an absolute path. For example, `root.join("/etc")` leaves the folder
 /// `root`.
-fn starts_over(path: &str, before: &str) -> bool {
+fn is_absolute_path(path: &str, before: &str) -> bool {
     let slashes = path.chars().take_while(|&c| c == '/' || c == '\\').count();
     let most = usize::from(!before.ends_with('/') || before.ends_with("://"));
     slashes > most

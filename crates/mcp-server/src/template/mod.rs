@@ -67,7 +67,7 @@ use self::syntax::{Operator, Part};
 pub struct UriTemplate {
     text: String,
     parts: Vec<Part>,
-    /// `None` if matching would be ambiguous.
+    /// `None` if a variable has a modifier, because matching would be ambiguous.
     matcher: Option<Matcher>,
 }
 

@@ -9,7 +9,7 @@ const VARIABLES: usize = 64;
 
 pub(super) fn parse(template: &str) -> Result<Vec<Part>, TemplateError> {
     if template.len() > BYTES {
-        let problem = format!("it is longer than {BYTES} bytes: shorten it");
+        let problem = format!("the template is longer than {BYTES} bytes: shorten the template");
         return Err(TemplateError::new(BYTES, problem));
     }
     let mut parts = Vec::new();
@@ -36,7 +36,7 @@ pub(super) fn parse(template: &str) -> Result<Vec<Part>, TemplateError> {
         let (operator, variables) = expression(&rest[1..end], at + 1)?;
         total += variables.len();
         if total > VARIABLES {
-            let problem = format!("it has more than {VARIABLES} variables: remove some");
+            let problem = format!("the template has more than {VARIABLES} variables: remove some");
             return Err(TemplateError::new(at, problem));
         }
         parts.push(Part::Expression {
@@ -102,13 +102,13 @@ fn variable(text: &str, at: usize) -> Result<Variable, TemplateError> {
         (text, Modifier::None)
     };
     if name.is_empty() {
-        let problem = "a variable has no name: write one between the braces";
+        let problem = "a variable has no name: write a name between the braces";
         return Err(TemplateError::new(at, problem));
     }
     for (offset, character) in name.char_indices() {
         let rest = &name[offset..];
         let legal = match character {
-            // Only between other characters.
+            // A dot is allowed only between other characters.
             '.' => offset > 0 && rest.len() > 1 && !rest.starts_with(".."),
             '%' => is_triplet(rest),
             _ => character.is_ascii_alphanumeric() || character == '_',
@@ -134,7 +134,7 @@ fn prefix(text: &str, at: usize) -> Result<usize, TemplateError> {
         Ok(length @ 1..10_000) if digits => Ok(length),
         _ => Err(TemplateError::new(
             at,
-            "a prefix length is a number from 1 to 9999",
+            "a prefix length must be a number from 1 to 9999",
         )),
     }
 }

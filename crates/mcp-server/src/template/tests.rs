@@ -262,7 +262,7 @@ fn equivalent_spellings_of_a_uri_match_the_same_template() {
         let found = parse(template).matches(uri).unwrap();
         assert_eq!(found["name"], name, "{template} {uri}");
     }
-    // Only the scheme has no case.
+    // Only the scheme is case-insensitive.
     assert_eq!(found("test://Static/{name}", "test://static/a"), None);
     assert_eq!(
         parse("KBInfo://{name}").normal("kbinfo://%37").unwrap(),
@@ -317,7 +317,7 @@ impl Numbers {
     }
 }
 
-// The first value ended within the encoding of a character.
+// Previously, the first value could end within the encoding of a character.
 #[test]
 fn an_encoded_character_is_not_divided_between_values() {
     for (template, uri, values) in [

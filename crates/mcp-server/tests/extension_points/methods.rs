@@ -52,10 +52,13 @@ pub(super) fn custom_methods_have_typed_params_and_state(revision: Revision) {
 
 pub(super) fn names_of_the_protocol_and_duplicates_are_refused(_: Revision) {
     for (name, problem) in [
-        ("tools/call", "the protocol has this name"),
-        ("Tools/Call", "the protocol has this name"),
-        ("INITIALIZE", "the protocol has this name"),
-        ("notifications/progress", "the protocol has this name"),
+        ("tools/call", "the protocol already uses this name"),
+        ("Tools/Call", "the protocol already uses this name"),
+        ("INITIALIZE", "the protocol already uses this name"),
+        (
+            "notifications/progress",
+            "the protocol already uses this name",
+        ),
         ("twice", "registered twice"),
         ("rpc.discover", "visible ASCII"),
         ("with space", "visible ASCII"),

@@ -10,7 +10,7 @@ use crate::{EXTENSION, SkillError};
 pub enum Error {
     /// The server does not declare the extension for skills.
     Unsupported,
-    /// The server has more skills than a client reads.
+    /// The list of the server exceeds the limit of skills, pages or memory.
     #[non_exhaustive]
     TooMany {
         /// The maximum number of skills.

@@ -55,7 +55,7 @@ impl Directories {
 fn add(all: &mut BTreeMap<String, BTreeMap<String, Child>>, mut child: Child) {
     while let Some((folder, _)) = child.uri.rsplit_once('/') {
         if folder.ends_with('/') {
-            // The child is the first segment: `skill://name`.
+            // The child is the first segment, such as `skill://name`, and has no parent folder.
             return;
         }
         let folder = folder.to_owned();

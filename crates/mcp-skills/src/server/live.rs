@@ -26,7 +26,7 @@ impl ServedSkills {
         let entries = skills.entries().cloned().collect();
         let mut files = BTreeMap::new();
         for skill in skills.skills.into_values() {
-            // A skill inside of another one shares its files.
+            // If a skill is in the folder of another skill, both skills contain its files.
             files.extend(skill.into_files());
         }
         Self {

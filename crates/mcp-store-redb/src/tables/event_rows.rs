@@ -126,7 +126,7 @@ impl<'t> EventTables<'t> {
         Ok(())
     }
 
-    /// Stores an event. The limits must have room for the event.
+    /// Stores an event. The event must not be larger than the limits.
     pub(super) fn insert(
         &mut self,
         key: StreamKey,

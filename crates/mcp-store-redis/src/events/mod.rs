@@ -26,9 +26,9 @@ const MAX_QUEUED: usize = 16_384;
 const MAX_REPLAYS: usize = 16;
 /// Maximum time that a replay waits for earlier appends and for other replays.
 const MAX_REPLAY_WAIT: Duration = Duration::from_secs(10);
-/// The entry number of a stream's last event, if this event was appended after the endpoint of the stream had ended. All other
-/// events have smaller numbers, so Redis rejects further events. The number is the greatest that scripts in Redis can read
-/// without rounding.
+/// The number in Redis of the last event of a stream, if this event was appended after the endpoint of the stream had ended. All
+/// other events have smaller numbers, so Redis rejects further events. Scripts in Redis can read no greater number without
+/// rounding.
 const LAST: u64 = (1 << 53) - 1;
 
 /// An [`EventStore`] in Redis, from [`RedisStore::event_store`](crate::RedisStore::event_store). Cloning returns another
@@ -59,8 +59,8 @@ type Stored<T> = oneshot::Sender<Result<T, EventStoreError>>;
 enum Operation {
     Append(Append),
     Forget(Vec<u8>),
-    /// A request for a report that all earlier operations were executed. If Redis does not respond, the sender of the report is
-    /// dropped.
+    /// Sends a message through the channel when all earlier operations were executed. If Redis does not respond, drops the
+    /// sender without a message.
     Flush(oneshot::Sender<()>),
 }
 
@@ -322,7 +322,7 @@ async fn replay(
     (bytes, event_bytes): (usize, usize),
 ) -> Result<Replay, EventStoreError> {
     static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("../replay.lua")));
-    // The event `after` shows that none of the next ones was removed.
+    // If the event `after` still exists, none of the later events was removed.
     let mut script = SCRIPT.key(key);
     script
         .arg(after.max(1))
@@ -347,7 +347,7 @@ async fn replay(
                 is_ended = true;
                 let number = entry.map.remove("n");
                 let number = number.and_then(|number| from_redis_value::<u64>(number).ok());
-                // The client can have received more from the endpoint of the call, which are not stored.
+                // The endpoint of the call can have sent further events to the client without storing them.
                 number.is_some_and(|number| number <= expected)
             }
             sequence => sequence == Some(expected),

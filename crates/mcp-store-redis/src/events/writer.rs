@@ -144,7 +144,7 @@ impl Writer {
             if let Poll::Ready(sent) = sending.as_mut().poll(cx) {
                 return Poll::Ready(sent);
             }
-            // Redis has not responded before, and may not respond to this attempt.
+            // After a failed round trip, the callers of new appends receive an error at once, without waiting for this attempt.
             while has_failed && !is_ended {
                 match task::ready!(self.operations.poll_recv(cx)) {
                     Some(operation) => {
@@ -176,7 +176,7 @@ impl Writer {
                 let bytes = size(operation);
                 tracing::warn!(
                     bytes,
-                    "an event is not stored, because Redis does not respond to it in time"
+                    "an event is dropped, because Redis responds to PING but did not store the event in time"
                 );
                 self.subtract(bytes);
                 failed.clear();
@@ -392,7 +392,7 @@ impl Batch {
                     answer(&mut operation, || failed(error.clone()));
                     sent.keep(operation);
                 }
-                // Not after the first failure, because other operations wait then.
+                // No `PING` after the first failure, because other operations wait for this round trip.
                 if has_failed {
                     let ping = redis::cmd("PING");
                     let reached: RedisResult<()> = ping.query_async(&mut connection).await;
@@ -426,7 +426,7 @@ impl Batch {
 
 fn appended(result: RedisResult<Value>) -> Result<(), EventStoreError> {
     match result {
-        // The event is stored already, or the stream has its last event.
+        // The event is stored already, or the last event of the stream is stored.
         Err(error) if error.to_string().contains("equal or smaller") => Ok(()),
         Err(error) => Err(failed(error)),
         Ok(_) => Ok(()),

@@ -104,7 +104,7 @@ async fn a_replay_for_a_disconnected_client_reads_no_events() {
 
 /// The endpoint that continues a session ends a call of a process that was killed.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_event_of_another_process_removes_no_events() {
+async fn an_event_that_another_process_appends_removes_no_earlier_events() {
     let Some(redis) = Redis::start("continued", &[]).await else {
         return;
     };

@@ -114,7 +114,7 @@ async fn settled(endpoint: &Endpoint, session: &str) -> StatusCode {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn after_a_restart_with_a_file_sessions_continue_at_each_endpoint() {
+async fn after_a_redis_restart_with_an_append_only_file_sessions_continue_at_each_endpoint() {
     let settings = &["--appendonly", "yes", "--appendfsync", "always"];
     let Some(mut redis) = Redis::start("http-append", settings).await else {
         return;

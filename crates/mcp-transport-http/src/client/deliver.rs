@@ -46,7 +46,7 @@ pub(crate) fn enqueue(
 }
 
 async fn send(state: &Arc<ClientState>, note: QueuedMessage) {
-    // One retry in a new session. The next message handles a session that is lost again.
+    // One retry in a new session. If that session is lost too, the message is dropped.
     for _ in 0..2 {
         let session = match &note.session {
             Some(session) => Arc::clone(session),
@@ -65,8 +65,8 @@ async fn send(state: &Arc<ClientState>, note: QueuedMessage) {
             }
             Err(DeliveryError::SessionLost) => {
                 state.session_lost(&session);
-                // Opening a session sends `notifications/initialized` itself, and messages of the
-                // lost session are useless in the next.
+                // Opening the new session sends another `notifications/initialized`. Other messages of the lost session
+                // have no meaning in the new session.
                 if note.is_initialized || note.session.is_some() {
                     return;
                 }
@@ -76,8 +76,8 @@ async fn send(state: &Arc<ClientState>, note: QueuedMessage) {
     tracing::warn!("a notification was not delivered: the server lost the session twice");
 }
 
-/// Starts listening on the GET stream. Waits until the stream is open, for at most `listen_wait`. Some servers send requests on
-/// this stream, and lose these requests while the stream is not open.
+/// Starts listening on the GET stream. Waits until the first GET was answered or has failed, for at most `listen_wait`.
+/// Some servers send requests on this stream, and lose these requests while the stream is not open.
 async fn wait_for_listening(state: &Arc<ClientState>) {
     if state.options.listen {
         state.start_listening();

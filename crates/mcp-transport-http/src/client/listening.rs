@@ -15,7 +15,7 @@ pub(crate) enum ListenState {
     Suspended,
 }
 
-/// Whether the client listens on the GET stream of a connection, and whether the server has answered the first GET.
+/// Whether the client listens on the GET stream of a connection, and whether the first GET was answered or has failed.
 pub(crate) struct Listening {
     state: watch::Sender<ListenState>,
     answered: watch::Sender<bool>,
@@ -65,7 +65,7 @@ impl Listening {
         self.answered.send_replace(true);
     }
 
-    /// Waits until the server has answered the first GET. Cancel safe.
+    /// Waits until the first GET was answered or has failed. Cancel safe.
     pub(crate) async fn answered(&self) {
         let _ = self
             .answered

@@ -53,7 +53,9 @@ impl Outbox {
         };
         if state.bytes >= limit {
             if delivery == Delivery::Lossy {
-                tracing::trace!("dropped a lossy notification: the queue is full");
+                tracing::trace!(
+                    "dropped a notification that may be lost, because the queue has reached MuxLimits::queue_bytes"
+                );
             } else {
                 tracing::warn!(
                     limit,

@@ -12,13 +12,13 @@ use crate::client::user_headers::checked_header;
 use crate::client::wire::authorize::{AfterRefusal, Authorize};
 use crate::sync::lock;
 
-/// Minimum time between the end of a call of the function that returns new headers and the next call. Limits the calls if the
-/// server refuses all headers.
+/// Minimum time between the end of one call of `renew` and the start of the next call. Limits the number of calls if the server
+/// refuses all headers.
 const MIN_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The headers by name.
 type Headers = BTreeMap<String, String>;
-/// Returns new headers.
+/// A function that returns new headers.
 pub(crate) type Renew =
     dyn Fn() -> BoxFuture<'static, Result<Headers, TransportError>> + Send + Sync;
 
@@ -110,7 +110,7 @@ impl Authorize for RenewedHeaders {
             // Callers that cancel their messages neither end the call of `renew` nor cause further calls.
             let (state, sent) = (Arc::clone(&self.0), request.headers.clone());
             let renewing = tokio::spawn(async move { state.after_refusal(&sent).await });
-            // The task fails only with the runtime, or if the function panics.
+            // The task fails only if the runtime shuts down or the function panics.
             let renewed = renewing.await;
             renewed.unwrap_or_else(|error| Err(TransportError::new(error.to_string())))
         })

@@ -80,7 +80,7 @@ impl<'a> ResumeState<'a> {
         self.attempts = 0;
     }
 
-    /// Removes the id of the last event. The next stream starts from the beginning.
+    /// Removes the id of the last event. The next attempt then opens a new stream instead of resuming the old stream.
     pub(crate) fn forget(&mut self) {
         self.last = None;
     }

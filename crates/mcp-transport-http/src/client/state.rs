@@ -199,7 +199,7 @@ impl ClientState {
     /// wait for the new session, call [`Sessions::current`].
     pub(crate) fn session_lost(&self, lost: &Session) {
         if self.closed().is_none() && self.sessions.mark_lost(lost) {
-            tracing::info!(endpoint = %self.http.endpoint, "the server forgot the session; opening a new one");
+            tracing::info!(endpoint = %self.http.endpoint, "the server lost the session; opening a new session");
         }
     }
 
@@ -217,8 +217,8 @@ impl ClientState {
         }
     }
 
-    /// Ends the connection. Calls fail with `reason` at once, server requests are cancelled, and a task ends the session. A
-    /// second call does nothing.
+    /// Ends the connection. Calls fail with `reason` at once, server requests are cancelled, and a task ends the session.
+    /// Does nothing if the connection has already ended.
     pub(crate) fn close(&self, reason: Closed) {
         if self.closed.set(reason).is_err() {
             return;
@@ -237,7 +237,7 @@ impl ClientState {
         }
         if let Some(state) = self.this.upgrade() {
             let gone = ClosedGuard(self.stage.clone());
-            // This task is not stopped with the others.
+            // Not one of `tasks`, because this task stops all of them.
             self.tasks.runtime.spawn(end(state, gone));
         }
     }

@@ -28,7 +28,7 @@ const RESERVED_HEADERS: [HeaderName; 14] = [
 /// Returns a header that a user may set.
 ///
 /// # Errors
-/// As those of [`HttpTransport::header`](crate::HttpTransport::header).
+/// The errors of [`HttpTransport::header`](crate::HttpTransport::header).
 pub(crate) fn checked_header(
     name: &str,
     value: &str,

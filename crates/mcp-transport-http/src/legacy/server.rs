@@ -73,7 +73,7 @@ impl LegacyEndpoint {
         if !state.has_handshake {
             return Err(Refusal::new(
                 StatusCode::NOT_FOUND,
-                "this server supports no revision of this transport",
+                "this server supports only the stateless revision, which has no HTTP+SSE transport; use Streamable HTTP",
             ));
         }
         match parts.method {
@@ -158,7 +158,7 @@ impl LegacyEndpoint {
                 layers.discarded(Role::Server, Discarded::Malformed(&error));
             }
             if error.is_response() {
-                // The request that it was meant to answer fails; nothing is sent.
+                // Fails the server request that the malformed response belongs to. Nothing is sent.
                 session.mux.receive(&message.bytes, &mut |_| {});
             }
             return Err(Refusal::unparsable(&error));

@@ -23,7 +23,7 @@ pub(crate) struct Session {
 
 impl LegacySessions {
     pub(crate) fn close(&self, reason: &Closed) {
-        // The end of its event stream removes each session from the table.
+        // Each session is removed from the table when its event stream ends.
         let sessions: Vec<Arc<Session>> = lock(&self.0).values().cloned().collect();
         for session in sessions {
             session.mux.close(reason.clone());

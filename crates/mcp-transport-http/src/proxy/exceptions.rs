@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_addresses_blocks_and_ports_are_compared() {
+    fn exceptions_match_names_addresses_networks_and_ports() {
         for (list, url, expected) in [
             ("example.com", "https://example.com/", true),
             ("example.com", "https://A.Example.COM/", true),

@@ -98,9 +98,9 @@ impl ProxyRoute {
 
 impl ClientProxy {
     /// Uses the proxy of the environment variables `HTTPS_PROXY`, `HTTP_PROXY` and `ALL_PROXY`, except for the hosts in
-    /// `NO_PROXY`. A transport reads the variables when it is first started, and a sign-in reads them for each connection. Names
-    /// in lower case take precedence. `HTTP_PROXY` in upper case is ignored in CGI programs (where `REQUEST_METHOD` is set),
-    /// because clients can set it there.
+    /// `NO_PROXY`. A transport reads the variables when it is first started, and an OAuth sign-in reads them for each connection.
+    /// Names in lower case take precedence. `HTTP_PROXY` in upper case is ignored in CGI programs (where `REQUEST_METHOD` is
+    /// set), because clients can set it there.
     pub fn from_environment() -> Self {
         Self(Setting::Environment)
     }
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn each_scheme_has_its_variables() {
+    fn the_scheme_of_a_url_selects_the_proxy_variable() {
         let both = [
             ("HTTPS_PROXY", "http://secure:1"),
             ("HTTP_PROXY", "plain:2"),
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn exceptions_are_reached_directly() {
+    fn hosts_in_the_exceptions_are_reached_without_a_proxy() {
         let variables = [("ALL_PROXY", "http://proxy:1"), ("NO_PROXY", "example.com")];
         let (proxy, reason) = with(&variables, "https://a.example.com/");
         assert_eq!((proxy, &*reason), (None, "NO_PROXY contains the host"));

@@ -169,13 +169,13 @@ impl Endpoint {
     {
         let shared = Arc::clone(&self.0);
         let (parts, body) = request.into_parts();
-        // Boxed, because it is passed on through several futures.
+        // Boxed, because several futures pass the head on.
         let asked = Box::new(RequestHead::new(parts, peer));
         Box::pin(async move {
             let (state, cluster) = (&shared.state, shared.cluster.as_ref());
             let served = match asked.method {
                 Method::POST => post::serve(state, cluster, asked, body).await,
-                // Boxed because it is rare: the future of a request is as large as its largest branch.
+                // Boxed because this branch is rare: the future of a request is as large as its largest branch.
                 _ => Box::pin(serve_without_message(state, cluster, asked)).await,
             };
             served.or_else(|refusal| Ok(refusal.into_response()))

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_defaults_are_those_of_264_mib() {
+    fn the_default_limits_are_those_of_with_memory_for_264_mib() {
         let (options, defaults) = (
             ServerOptions::new().with_memory(264 << 20),
             ServerOptions::new(),

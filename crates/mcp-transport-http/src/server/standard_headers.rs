@@ -56,7 +56,7 @@ pub(crate) fn check_param_headers(
         single_text(SingleHeader::of(headers, name)).map_err(|flaw| {
             ErrorObject::new(
                 ErrorCode::HEADER_MISMATCH,
-                format!("the {name} header cannot be compared with the body {flaw}"),
+                format!("the {name} header {flaw} cannot be compared with the body"),
             )
         })?;
     }

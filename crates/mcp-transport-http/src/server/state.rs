@@ -158,7 +158,7 @@ impl EndpointState {
         };
         let session = session.ok_or_else(unknown_session)?;
         if session.touch() >= self.options.timeouts.session_lifetime {
-            // Its running requests finish, and no others prolong it.
+            // The running requests of the session finish, but it accepts no new requests.
             return Err(unknown_session());
         }
         let agreed = session.inbound.session().revision();
@@ -190,7 +190,8 @@ impl EndpointState {
         }
     }
 
-    /// Finds a session by its id. Returns an error if the session does not belong to the principal of the request.
+    /// Finds a session by its id. Returns `None` if there is no such session, or if it does not belong to the principal of the
+    /// request.
     fn find_session(&self, parts: &Parts, id: &HeaderValue) -> Option<Arc<HttpSession>> {
         let session = self.sessions.find(&SessionId::parse(id)?)?;
         if session.principal.as_ref() == parts.extensions.get::<Principal>() {

@@ -225,7 +225,7 @@ impl Decoder {
                 }
                 self.text.extend_from_slice(part);
             }
-            // One byte more than the limit is enough to detect that it is too long.
+            // One byte more than the limit is enough to detect that the text is too long.
             LinePosition::Name | LinePosition::Colon(_) | LinePosition::Value(_) => {
                 let room = (SHORT + 1).saturating_sub(self.text.len());
                 self.text.extend_from_slice(&part[..part.len().min(room)]);

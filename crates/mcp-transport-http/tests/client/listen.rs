@@ -103,7 +103,7 @@ async fn an_interrupted_stream_is_resumed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn silent_streams_are_reopened_without_a_limit() {
+async fn listening_streams_without_events_are_reopened_without_a_limit() {
     let mut pair = Pair::open(quiet_but_listening()).await;
     for _ in 0..100 {
         let stream = pair.server.expect_get().await.stream();

@@ -135,7 +135,7 @@ async fn the_stateless_revision_sends_no_responses_resumes_or_cancellations() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_without_an_id_ends_the_only_request() {
+async fn an_error_without_an_id_fails_the_request_of_its_post() {
     let mut pair = Pair::new(quiet()).await;
     for status in [200, 400] {
         let calling = tool(&pair);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::process::Child;
 
-/// Maximum time that this thread waits to reap a killed process, if there is no runtime.
+/// Maximum time that dropping a [`Group`] waits to reap the killed process.
 const LAST_WAIT: Duration = Duration::from_millis(50);
 
 /// A child process that leads a process group. Dropping this value kills the group.

@@ -39,7 +39,7 @@ const CREATE_NO_WINDOW: u32 = 0x0800_0000;
 /// A function that receives the id of each started process. The value that it returns is dropped when the process has ended.
 type ProcessGuard = Arc<dyn Fn(u32) -> Box<dyn Any + Send> + Send + Sync>;
 
-/// Which variables a child inherits from this process.
+/// The environment variables that a child inherits from this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Inherited {
     /// The variables in [`BASIC_VARIABLES`].

@@ -121,7 +121,7 @@ pub(crate) fn explain(
 /// Returns advice for the user if `program` looks like a command line with arguments.
 fn advice(program: &OsStr) -> &'static str {
     match program.as_encoded_bytes().contains(&b' ') {
-        true => "; only the program is named here, its arguments go into .args(..)",
+        true => "; pass only the program here, and its arguments to .args(..)",
         false => "",
     }
 }

@@ -18,7 +18,7 @@ const CHUNK: usize = 8 << 10;
 /// Maximum number of consecutive reads before other tasks are polled.
 const MAX_READS: usize = 16;
 
-/// What happens to the stderr of a child. Output on stderr is not an error.
+/// The handling of a child's stderr. Output on stderr is not an error.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum Stderr {

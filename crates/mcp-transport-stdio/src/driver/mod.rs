@@ -33,7 +33,7 @@ const MAX_BATCHES: usize = 16;
 /// The setting that is named in the error for a line that is too long.
 const LINE_LIMIT: &str = "StdioOptions::with_line_limit";
 
-/// Whether a driver serves the server's or the client's side of the pipe.
+/// The side of the pipe that a driver serves.
 pub(crate) enum Role {
     /// Answers unreadable lines with an error.
     Server,
@@ -223,8 +223,8 @@ fn receive(mux: &Arc<Mux>, line: FramedLine<'_>, role: &Role, spawner: &Spawner)
         }
         (FramedLine::TooLong { limit, head }, Role::Client(stray)) => {
             stray.too_long(limit);
-            // Without an id there is no call that can fail, and a line that is not JSON would be
-            // counted twice.
+            // For a line with an id, `too_long` fails the call. For a line without an id, `too_long`
+            // could count the line a second time.
             if ParseError::too_long(head, limit, LINE_LIMIT).id().is_some() {
                 mux.too_long(head, limit, LINE_LIMIT);
             } else {

@@ -114,7 +114,7 @@ async fn the_error_of_a_closed_connection_quotes_output_that_is_not_a_message() 
         reason.details(),
         [
             "last stderr lines: oops",
-            "2 line(s) on its stdout were not messages, the first: hello"
+            "2 line(s) on the server's stdout were not messages, the first: hello"
         ]
     );
 }
@@ -193,7 +193,7 @@ async fn stray_lines_are_accepted_up_to_a_limit() {
     let reason = soon(connection.closed()).await.to_string();
     assert_eq!(
         reason,
-        "connection closed: the server wrote more than 20 lines that are not messages, which is the limit of StdioOptions::with_max_stray_lines; 21 line(s) on its stdout were not messages, the first: noise 0"
+        "connection closed: the server wrote more than 20 lines that are not messages, which is the limit of StdioOptions::with_max_stray_lines; 21 line(s) on the server's stdout were not messages, the first: noise 0"
     );
     soon(connection.close()).await.unwrap();
 }
@@ -353,8 +353,8 @@ async fn a_program_that_cannot_be_started_is_named() {
     let missing = refused(ChildProcess::new("npx -y pkg").env("PATH", "/nowhere")).await;
     assert_eq!(
         missing,
-        "cannot start \"npx -y pkg\": PATH has no such program; only the program is named here, \
-         its arguments go into .args(..); PATH is \"/nowhere\""
+        "cannot start \"npx -y pkg\": PATH has no such program; pass only the program here, \
+         and its arguments to .args(..); PATH is \"/nowhere\""
     );
     assert_eq!(
         refused(ChildProcess::new("sh").current_dir("/no/such")).await,

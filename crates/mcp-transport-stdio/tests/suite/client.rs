@@ -76,7 +76,7 @@ async fn an_answer_above_the_limit_fails_its_call_at_once() {
 }
 
 #[tokio::test]
-async fn a_request_above_the_limit_is_answered_by_its_id() {
+async fn a_request_above_the_limit_gets_an_error_with_its_id() {
     let (_connection, mut server) = script(1_000).await;
     server
         .write(&long("{\"id\":\"a\",\"method\":\"ping\",\"params\":\""))

@@ -19,7 +19,8 @@ use crate::{Implementation, JsonObject, ProgressToken, RelatedTaskMetadata, Requ
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/index#meta>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Meta(JsonObject);
+// The box keeps values without metadata small. They are moved often, and most of them have none.
+pub struct Meta(Box<JsonObject>);
 
 impl Meta {
     /// Creates metadata without entries.
@@ -93,7 +94,7 @@ impl Meta {
 
     /// Returns the entries as a map.
     pub fn into_inner(self) -> JsonObject {
-        self.0
+        *self.0
     }
 }
 
@@ -113,18 +114,18 @@ impl DerefMut for Meta {
 
 impl From<JsonObject> for Meta {
     fn from(entries: JsonObject) -> Self {
-        Self(entries)
+        Self(Box::new(entries))
     }
 }
 
 impl From<Meta> for JsonObject {
     fn from(meta: Meta) -> Self {
-        meta.0
+        *meta.0
     }
 }
 
 impl FromIterator<(String, Value)> for Meta {
     fn from_iter<I: IntoIterator<Item = (String, Value)>>(entries: I) -> Self {
-        Self(entries.into_iter().collect())
+        Self(Box::new(entries.into_iter().collect()))
     }
 }

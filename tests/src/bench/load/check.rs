@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_holds_all_notifications_and_one_answer() {
+    fn a_stream_passes_the_check_only_with_all_notifications_and_one_response() {
         let check = Check::new(Workload::Steps(2));
         let note = "event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"m\"}\n\n";
         let last = format!("id: 1\ndata: {}\n\n", answer(1, "done"));

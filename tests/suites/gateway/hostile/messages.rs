@@ -174,7 +174,7 @@ async fn a_new_session_ends_no_request_on_the_shared_connection() {
 
 /// Hosts that ignore case would read the second member, which no rule has checked.
 #[tokio::test]
-async fn an_item_has_only_the_uri_that_was_checked() {
+async fn a_listed_item_keeps_only_the_uri_member_that_was_checked() {
     let (settings, mut servers) = Scripted::upstream();
     let gateway = Gateway::builder().mount("notes", settings);
     let gateway = gateway.access(AccessPolicy::new().rule(AccessRule::deny("bank://*")));

@@ -168,7 +168,7 @@ async fn the_head_of_a_response_may_come_after_the_keep_alive_interval() {
 }
 
 #[tokio::test]
-async fn events_and_the_end_of_a_client_are_passed_on() {
+async fn events_and_a_disconnect_of_the_client_are_forwarded() {
     let dropped = Arc::new(Semaphore::new(0));
     let gives = Arc::clone(&dropped);
     let (other, address) = served(|_| {
@@ -194,7 +194,7 @@ async fn events_and_the_end_of_a_client_are_passed_on() {
 }
 
 #[tokio::test]
-async fn a_request_that_cannot_be_forwarded_is_answered_here() {
+async fn a_request_that_cannot_be_forwarded_gets_the_response_of_its_handler() {
     let (_listener, address) = listen().await;
     let choose = move |to: &'static str, speaks: bool| {
         Probe::new(move |cx| {

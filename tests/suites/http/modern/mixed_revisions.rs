@@ -47,7 +47,7 @@ async fn a_session_and_requests_without_one_share_an_endpoint() {
 
 // proves: M-META-005, M-HTTP-013, M-HTTP-014, M-HTTP-055, M-HTTP-064
 #[tokio::test]
-async fn messages_without_metadata_are_served_by_their_header() {
+async fn the_version_header_makes_messages_without_metadata_stateless() {
     let endpoint = endpoint(&Gate::new());
     let session = Peer::open(&endpoint).await;
     for peer in [Peer::new(&endpoint), session.clone()] {

@@ -99,7 +99,7 @@ async fn a_parameter_header_is_unique_and_ascii() {
 
 // proves: M-HDR-001, M-HDR-032
 #[tokio::test]
-async fn a_tool_of_a_server_gives_its_parameters_headers_by_its_schema() {
+async fn annotations_in_the_schema_of_a_tool_require_headers_for_its_arguments() {
     let schema = json!({
         "type": "object",
         "properties": {"region": {"type": "string", "x-mcp-header": "Region"}},

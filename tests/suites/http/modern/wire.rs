@@ -24,7 +24,7 @@ fn request(method: &str, mut params: Value) -> Request {
 
 // proves: M-HTTP-028, M-HTTP-041, M-CANC-004
 #[tokio::test]
-async fn a_connection_that_breaks_cancels_what_runs_on_it() {
+async fn a_broken_connection_cancels_its_running_calls() {
     let dropped = Arc::new(Semaphore::new(0));
     let started = Arc::new(Semaphore::new(0));
     let (drops, starts) = (Arc::clone(&dropped), Arc::clone(&started));

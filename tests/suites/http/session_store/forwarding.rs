@@ -161,7 +161,7 @@ async fn a_session_whose_endpoint_hangs_continues_at_another_endpoint() {
 
 /// A proxy in front of an endpoint that hangs responds, too.
 #[tokio::test(start_paused = true)]
-async fn only_the_endpoint_itself_can_respond_again() {
+async fn a_response_of_a_proxy_does_not_count_as_a_response_of_a_hanging_endpoint() {
     let cluster = Cluster::new();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (_, hanging) = cluster.node(listener.local_addr().unwrap());
@@ -208,7 +208,7 @@ async fn an_endpoint_that_responds_again_keeps_its_sessions() {
 }
 
 #[tokio::test]
-async fn a_session_stays_at_its_endpoint() {
+async fn an_endpoint_forwards_requests_of_a_session_and_does_not_claim_the_session() {
     let cluster = Cluster::new();
     let (one, two) = (cluster.served().await, cluster.served().await);
     let peer = Peer::open(&one).await;

@@ -69,7 +69,7 @@ impl Discovery<'_> {
         if let Some(document) = self.resource(challenge, log).await? {
             return self.published(document, log).await;
         }
-        // A server that names its metadata is not one of 2025-03-26, which has none.
+        // A server that names its metadata does not use 2025-03-26, because that revision has no such metadata.
         let names_metadata = challenge.is_some_and(|c| c.parameter("resource_metadata").is_some());
         if names_metadata && self.presets.server.is_none() {
             return Err(log.error(
@@ -111,7 +111,7 @@ impl Discovery<'_> {
         unavailable.map_or(Ok(None), Err)
     }
 
-    /// Returns the metadata URL that the challenge names, if the URL is acceptable.
+    /// Returns the metadata URL that the challenge names, if the URL has the origin of the server.
     fn named(&self, challenge: &Challenge, log: &mut DiscoveryLog) -> Option<Url> {
         let text = challenge.parameter("resource_metadata")?;
         let Ok(url) = self.server.join(text) else {
@@ -193,7 +193,7 @@ impl Discovery<'_> {
             return Err(log.error(ErrorKind::InvalidResponse, &why));
         };
         let mut failed = None;
-        // The first document that lacks a member; a later one may have it.
+        // The first document that lacks a required member. A later document might have this member.
         let mut partial = None;
         for url in well_known::issuer_metadata_urls(&base) {
             match self.document::<ServerMetadata>(&url, log).await {
@@ -251,7 +251,7 @@ impl Discovery<'_> {
         }
         for url in well_known::issuer_metadata_urls(&root) {
             if let Some(mut server) = self.document::<ServerMetadata>(&url, log).await? {
-                // That revision does not compare issuers, but an issuer on another origin is never
+                // Revision 2025-03-26 does not compare issuers, but an issuer on another origin is never
                 // legitimate.
                 if Url::parse(&server.issuer).is_ok_and(|p| p.origin() == root.origin()) {
                     return Ok(found(server, true));

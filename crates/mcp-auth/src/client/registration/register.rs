@@ -122,14 +122,14 @@ pub(crate) async fn register(
         secret: registered.client_secret,
         key: None,
         redirect_uri: Some(redirect_uri.to_owned()),
-        // A server that restricted the scopes will do so again.
+        // Stores the requested scopes, because a server that granted fewer scopes would do so again.
         scopes: registered.has_scope.then(|| scopes.clone()),
         expires_at: (expires > 0).then_some(expires),
         is_unanswered: false,
     })
 }
 
-/// Returns whether a response is an error, regardless of its status.
+/// Returns whether a response contains an error instead of a registration, regardless of its status.
 fn names_error(reply: &Reply) -> bool {
     let error = reply.json::<RegistrationError>().ok();
     error.is_some_and(|error| error.error.is_some()) && RegistrationResponse::read(reply).is_err()

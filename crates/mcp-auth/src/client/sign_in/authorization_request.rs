@@ -78,7 +78,7 @@ impl AuthorizationRequest {
                 query.append_pair("scope", &scopes.to_string());
             }
             if scopes.contains(OFFLINE_ACCESS) {
-                // OpenID Connect Core, section 11: without `prompt=consent` the scope is ignored.
+                // OpenID Connect Core, section 11: without `prompt=consent`, the server ignores `offline_access`.
                 query.append_pair("prompt", "consent");
             }
         }
@@ -112,8 +112,8 @@ impl AuthorizationRequest {
             }
             Some(_) => {}
         }
-        // The issuer is compared byte for byte, before anything else of the callback is used,
-        // errors included.
+        // The issuer is compared byte for byte, before the code or the error in the callback is
+        // used.
         match callback.parameter("iss") {
             None if self.expects_iss => {
                 return mismatch("it has no iss, although this server always sends it");

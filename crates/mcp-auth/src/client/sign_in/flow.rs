@@ -57,15 +57,15 @@ impl Inner {
                 let form = TokenRequest::new("client_credentials")
                     .with("resource", found.resource.as_str())
                     .and("scope", scopes.to_parameter());
-                (self.client_by_hand(&found)?, form)
+                (self.configured_client(&found)?, form)
             }
             Grant::Assertion(source) => {
-                let client = self.client_by_hand(&found)?;
+                let client = self.configured_client(&found)?;
                 let assertion = source.assertion(&found.server.issuer).await?;
                 (client, bearer_form(assertion, &found, &scopes))
             }
             Grant::Enterprise(enterprise) => {
-                let client = self.client_by_hand(&found)?;
+                let client = self.configured_client(&found)?;
                 let assertion = self.assertion(enterprise, &found, &scopes).await?;
                 let form = bearer_form(assertion, &found, &Scopes::default());
                 (client, form)
@@ -103,8 +103,8 @@ impl Inner {
         Ok(found)
     }
 
-    /// Step 2, for clients with configured credentials.
-    fn client_by_hand(&self, found: &DiscoveryResult) -> Result<Registration, Error> {
+    /// Step 2, for clients with configured credentials: returns the registration with these credentials.
+    fn configured_client(&self, found: &DiscoveryResult) -> Result<Registration, Error> {
         let issuer = &found.server.issuer;
         let Some(credentials) = &self.settings.credentials else {
             return Err(Error::setup(format!(
@@ -131,7 +131,7 @@ impl Inner {
         if let Some(owner) = owner.filter(|owner| !is_same_issuer(owner, issuer)) {
             return Err(Error::mismatch(format!(
                 "the client {} belongs to {}, but the server now names the issuer {}, which \
-                     must not receive its credentials. Register a client with the new issuer, or \
+                     must not receive the credentials of the client. Register a client with the new issuer, or \
                      find out why the server changed",
                 quoted(&credentials.client_id),
                 quoted(owner),
@@ -156,8 +156,8 @@ impl Inner {
         }
     }
 
-    /// Step 2, for clients that act for a user: configured credentials, a metadata document, or
-    /// dynamic registration.
+    /// Step 2, for clients that act for a user: returns a registration from configured credentials, a
+    /// metadata document, the store, or dynamic registration.
     async fn client_of_user(
         &self,
         found: &DiscoveryResult,
@@ -176,8 +176,8 @@ impl Inner {
         }
         let stored = self.load_client(issuer).await?;
         if let Some(client) = stored.filter(|s| s.is_usable(redirect_uri, scopes, self.now())) {
-            // Until the callback arrives: the page may say that it does not know the client, and the
-            // client is not notified. The next sign-in then registers again.
+            // The registration is unanswered until the callback arrives. If the authorization server does not
+            // know the client, it only shows an error page to the user. The next sign-in then registers again.
             let client = Registration {
                 is_unanswered: true,
                 ..client
@@ -296,7 +296,7 @@ impl Inner {
         let all = before.cloned().unwrap_or_default().union(&chosen);
         let for_user = matches!(self.settings.grant, Grant::User(_));
         let offline = self.settings.offline && for_user && found.server.knows_scope(OFFLINE_ACCESS);
-        // Alone it would replace the default scopes of the authorization server.
+        // A request for `offline_access` alone would replace the default scopes of the authorization server.
         if offline && !all.is_empty() {
             return all.with(OFFLINE_ACCESS);
         }

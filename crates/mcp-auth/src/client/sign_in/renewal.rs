@@ -64,7 +64,7 @@ impl Inner {
             if is_done {
                 return Ok(());
             }
-            // The caller that held the lock failed for all who waited.
+            // The attempt of the caller that held the lock has failed. All waiting callers receive its error.
             if let Some(error) = state.failure.as_ref().filter(|_| is_renewed) {
                 return Err(error.clone());
             }
@@ -218,7 +218,7 @@ async fn run_in_task(lock: &mut RenewalLock, work: Refresh) -> Result<bool, Erro
 impl Refresh {
     async fn run(self) -> Result<bool, Error> {
         let inner = &self.inner;
-        // Other programs with the same store wait here and then use the tokens of this one.
+        // Other programs with the same store wait here and then use the tokens of this program.
         let _lock = inner.store.lock(&inner.tokens_name()).await?;
         if inner.adopt_stored_tokens(self.used.as_ref()).await? {
             return Ok(true);
@@ -273,9 +273,10 @@ impl Refresh {
         };
         let dpop_key = inner.state().dpop_key.clone();
         let dpop_key = dpop_key.filter(|_| old.kind == TokenType::Dpop);
-        // Some services need the scope, others do not accept it. RFC 6749, section 6, allows both.
+        // Some services require the parameter `scope`, others reject it. RFC 6749, section 6, allows both.
         let scope = old.requested.as_ref().and_then(Scopes::to_parameter);
-        // The same holds for the resource, which the refresh token belongs to in any case: RFC 8707, section 2.2.
+        // Some services reject the parameter `resource`. The refresh token is bound to the resource in any case: RFC 8707,
+        // section 2.2.
         let resource = Some(found.resource.as_str());
         let mut attempts = vec![(scope.clone(), resource), (None, resource), (None, None)];
         attempts.dedup();

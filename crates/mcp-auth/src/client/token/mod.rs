@@ -35,7 +35,7 @@ pub(crate) struct TokenSet {
     pub(crate) refresh: Option<Secret>,
     /// The time of expiry, in seconds since 1970.
     pub(crate) expires_at: Option<u64>,
-    /// The requested scopes. A step-up adds scopes.
+    /// All requested scopes and all granted scopes.
     #[serde(rename = "scope")]
     pub(crate) scopes: Scopes,
     /// The issuer of the tokens.
@@ -44,7 +44,7 @@ pub(crate) struct TokenSet {
     pub(crate) resource: String,
     /// The id of the client that received the tokens.
     pub(crate) client_id: String,
-    /// The scopes that the client requested, without scopes that only the server has added.
+    /// The requested scopes, without further scopes that the authorization server granted.
     #[serde(default)]
     pub(crate) requested: Option<Scopes>,
     /// Whether the sign-in used the configured id of a public client. Another program can then renew the tokens without a stored

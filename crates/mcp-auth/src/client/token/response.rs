@@ -114,7 +114,8 @@ impl TokenError {
     }
 }
 
-/// Returns the error of a response whose status is not a success. `action` names the operation that the server did not perform.
+/// Returns an error if the status of a response is not a success. `action` is the failure for the error message, such as
+/// `issued no token`.
 pub(crate) fn check(url: &str, reply: &Reply, action: &str) -> Result<(), Error> {
     let status = reply.status;
     if reply.is_temporary() {

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn debug_output_names_the_type() {
+    fn debug_output_of_a_custom_user_agent_names_the_type() {
         let open = |url: String| std::future::ready(Ok(Callback::parse(&url)));
         let agent = CustomUserAgent::new("http://h/cb", open);
         assert!(format!("{agent:?}").starts_with("CustomUserAgent("));

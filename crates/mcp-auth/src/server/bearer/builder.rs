@@ -89,7 +89,7 @@ impl RequireBearerBuilder {
         self
     }
 
-    /// Adds the scopes that the tools of this server require to the metadata, so that clients and users know which scopes exist.
+    /// Adds to the metadata the scopes that the tools of this server require, so that clients and users know which scopes exist.
     /// The metadata also contains the scopes of [`scope`](Self::scope) and [`scopes_supported`](Self::scopes_supported).
     pub fn scopes_of<S: Clone + Send + Sync + 'static>(
         mut self,

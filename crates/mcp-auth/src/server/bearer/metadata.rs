@@ -23,7 +23,7 @@ const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 const METHODS: &str = "GET, HEAD, OPTIONS";
 
 /// The metadata of a protected server, as a tower service. Use it with routers that send only some paths to the service behind
-/// [`RequireBearer`](super::RequireBearer). It sends the metadata at any path.
+/// [`RequireBearer`](super::RequireBearer). This service sends the metadata at any path.
 ///
 /// ```
 /// # use mcp_auth::server::RequireBearer;

@@ -65,7 +65,7 @@ impl ChallengeContext<'_> {
             (None, _) => &[Scheme::Bearer],
             (Some(dpop), _) if dpop.required => &[Scheme::Dpop],
             (Some(_), Some(Scheme::Dpop)) => &[Scheme::Dpop],
-            // More scopes are needed, whatever the scheme.
+            // Another scheme does not help, because the token lacks scopes.
             (Some(_), Some(Scheme::Bearer)) if matches!(refusal, Refusal::Scope { .. }) => {
                 &[Scheme::Bearer]
             }

@@ -34,8 +34,8 @@ use super::policy::Policy;
 /// expires, the GET stream of a session and the stream of `subscriptions/listen` end. The client then opens another stream with a
 /// valid token. Running calls and connections of the HTTP+SSE transport continue.
 ///
-/// The inner service can be any tower service for HTTP requests. It must be possible to create the data of its response body from
-/// bytes.
+/// The inner service can be any tower service for HTTP requests. The data type of its response body must implement
+/// `From<Bytes>`.
 ///
 /// [`RequireBearerBuilder::allow_anonymous`]: super::RequireBearerBuilder::allow_anonymous
 /// [`Principal`]: mcp_protocol::Principal
@@ -123,7 +123,7 @@ where
             let answer = metadata.answer(request.method());
             return Box::pin(std::future::ready(own(answer)));
         }
-        // The clone may not be ready; the original is.
+        // Only the original is ready. The clone might not be ready.
         let clone = self.inner.clone();
         let mut inner = std::mem::replace(&mut self.inner, clone);
         Box::pin(async move {

@@ -144,7 +144,7 @@ impl Proof {
     pub(super) fn lifetime(&self, now: SystemTime, window: Duration) -> Duration {
         let end = self.issued().unwrap_or_default() + window.as_secs_f64();
         let left = Duration::try_from_secs_f64(end - seconds(now)).unwrap_or_default();
-        // The difference is rounded.
+        // The additional second covers the rounding of the difference.
         left.min(window * 2) + Duration::from_secs(1)
     }
 

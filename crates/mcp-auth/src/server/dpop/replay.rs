@@ -11,7 +11,7 @@ use tokio::time::Instant;
 /// Default capacity of a [`MemoryReplayCache`], in proofs.
 const CAPACITY: usize = 262_144;
 
-/// One key may use one part in `SHARE` of the entries of a [`MemoryReplayCache`].
+/// One key may use at most the fraction 1 / `SHARE` of the entries of a [`MemoryReplayCache`].
 const SHARE: usize = 4;
 
 /// A store of used proofs, so that a server does not accept a proof twice.

@@ -18,8 +18,8 @@ use crate::server::identity::Identity;
 
 /// Default and maximum time for which an active token is cached.
 pub(crate) const MAX_TTL: Duration = Duration::from_secs(60);
-/// Time for which an inactive token is cached. It is short, because a new token may not have
-/// reached all servers of the issuer.
+/// Time for which an inactive token is cached. It is short, because some servers of the issuer might
+/// not know a new token yet.
 const INACTIVE_TTL: Duration = Duration::from_secs(3);
 /// Delay after a failed request to the issuer before the next request.
 const BACKOFF: Duration = Duration::from_secs(2);

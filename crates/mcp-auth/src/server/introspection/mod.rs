@@ -102,7 +102,7 @@ impl Inner {
             return Err(Rejection::invalid("the token is from another issuer"));
         }
         let kind = claims.text("token_type")?.unwrap_or("Bearer");
-        // Some issuers put the kind of token here. A token of the type DPoP has a key.
+        // Some issuers send `access_token` as the type. A token of the type DPoP must have a key.
         let kinds = ["bearer", "access_token"];
         let is_bound = kind.eq_ignore_ascii_case("DPoP") && claims.key().is_some();
         if !is_bound && !kinds.iter().any(|i| i.eq_ignore_ascii_case(kind)) {
@@ -169,7 +169,7 @@ impl IntrospectionClient {
         let (form, headers) = self.request(token)?;
         let reply = self.http_client.post(&url, FORM, &headers, form).await?;
         if is_unsupported(&reply) {
-            // An empty response does not say that the token is active.
+            // An empty response counts as the response for an inactive token.
             return Ok(Map::new());
         }
         check(&url, &reply)?;

@@ -32,9 +32,9 @@ use crate::server::verify::{Rejection, Verify};
 /// A verifier for tokens that an issuer signs, with the issuer's public keys.
 ///
 /// A token must be a compact JWS with a JSON object as its content. The key that the token names must have signed it with an
-/// allowed algorithm. Its issuer must be equal to this issuer, byte for byte, and its audience must contain this server. It must
-/// have a subject, and an expiry in the future. If the token is bound to a key of the client, it is accepted only with a proof;
-/// see [`Dpop`](super::Dpop).
+/// allowed algorithm. The issuer of the token must be equal to the issuer of the verifier, byte for byte. The audience of the
+/// token must contain this server. The token must have a subject, and an expiry in the future. If the token is bound to a key of
+/// the client, it is accepted only with a proof; see [`Dpop`](super::Dpop).
 ///
 /// ```no_run
 /// # fn main() -> Result<(), mcp_auth::server::Error> {
@@ -83,7 +83,7 @@ impl Jwt {
         }
         let token = Token::read(text, &this.algorithms)?;
         this.check_kind(token.kind.as_deref())?;
-        // Claims are checked before the signature, so that foreign tokens cause no fetch of keys.
+        // Claims are checked before the signature, so that tokens of other issuers or for other servers cause no fetch of keys.
         // Until the signature is verified, claims can only lead to a rejection.
         let claims = Claims::new(&token.claims);
         if claims.text("iss")? != Some(&this.issuer) {
@@ -126,7 +126,7 @@ impl Inner {
     fn check_kind(&self, kind: Option<&str>) -> Result<(), Rejection> {
         match kind {
             Some("at+jwt") => Ok(()),
-            // Older issuers do not tell access tokens from others; the audience does.
+            // Older issuers do not mark access tokens. The audience distinguishes them from other tokens.
             None | Some("jwt") if !self.require_at_jwt => Ok(()),
             _ => Err(Rejection::invalid(
                 "the type of the token (typ) is not accepted",

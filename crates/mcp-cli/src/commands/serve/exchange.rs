@@ -89,7 +89,7 @@ impl Drop for Exchange {
     }
 }
 
-/// Adds an [`Exchange`] to the extensions of each request.
+/// A service that adds an [`Exchange`] to the extensions of each request.
 #[derive(Clone)]
 pub(in crate::commands) struct Observed<S> {
     pub(in crate::commands) inner: S,

@@ -70,7 +70,7 @@ pub(super) struct Metrics {
     known: Mutex<Known>,
 }
 
-/// The known series of each server, and their numbers for all servers together.
+/// The known series of each server, and the numbers of duration series and call series of all servers together.
 #[derive(Default)]
 struct Known {
     by_server: HashMap<String, ServerSeries>,
@@ -358,7 +358,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_the_text_format_would_have_to_escape_are_no_labels() {
+    fn names_with_special_characters_or_above_the_maximum_length_are_not_labels() {
         for name in ["git_log", "a.b/c-d", "x".repeat(MAX_NAME).as_str()] {
             assert!(is_label(name), "{name}");
         }

@@ -39,57 +39,96 @@ fn the_headers_of_an_account_replace_all_headers_of_the_server() {
     assert!(!format!("{config:?}").contains("secret-of"), "{config:?}");
 }
 
+/// Returns the warnings about a server for which the user `ada` has an account with this header or variable.
+fn warnings_beside_account(server: &str, name: &str) -> Vec<String> {
+    let member = match server.contains("url\"") {
+        true => "headers",
+        false => "env",
+    };
+    let accounts = format!(r#"{{"accounts":{{"ada":{{"{member}":{{"{name}":"a"}}}}}}}}"#);
+    let config = GatewayConfig::parse(&with_notes(server, AUTH, &accounts)).unwrap();
+    // `mcp serve` replaces the variables and the names of users before it prints the warnings.
+    let variables = Variables::new().with_env(|_| Some("x".to_owned()));
+    let config = config.resolve(&variables).unwrap();
+    let config = config.with_user_keys(|user| format!("key of {user}"));
+    config.warnings()
+}
+
 /// Accounts replace only headers and variables.
 #[test]
 fn a_credential_that_accounts_do_not_replace_is_a_warning() {
-    for (server, account, source) in [
+    let args = |words: &str| format!(r#"{{"command":"x","args":[{words}]}}"#);
+    let url = |end: &str| format!(r#"{{"url":"https://n.example/{end}"}}"#);
+    let bridge = |command: &str, words: &str| {
+        format!(r#"{{"command":"{command}","args":[{words}"bridge","https://n.example/mcp"]}}"#)
+    };
+    let default_file = "/accounts/\"ada\": without the variable \"MCP_TOKENS\"";
+    for (server, variable, found) in [
+        (args(r#""--token","SECRET0011""#), "A", "argument 1 "),
+        (args(r#""-v","--token=SECRET0011""#), "A", "argument 2 "),
+        (args(r#""--token SECRET0011""#), "A", "argument 1 "),
         (
-            r#"{"command":"x","args":["--token","${OWN}"]}"#,
-            r#"{"env":{"TOKEN":"a"}}"#,
-            "--token",
+            args(r#""--env","API_TOKEN=SECRET0011""#),
+            "A",
+            "argument 2 ",
         ),
         (
-            r#"{"url":"https://n.example/mcp?key=${OWN}"}"#,
-            r#"{"headers":{"x-a":"a"}}"#,
-            "\"key\"",
+            args(r#""--header=Authorization: Bearer SECRET0011""#),
+            "A",
+            "argument 1 ",
         ),
         (
-            r#"{"command":"x","args":["--header","Authorization: Bearer ${OWN}"]}"#,
-            r#"{"env":{"A":"a"}}"#,
-            "\"Authorization\"",
+            args(r#""-H","Authorization:SECRET0011""#),
+            "A",
+            "argument 2 ",
         ),
         (
-            r#"{"command":"x","args":["${HOME}","${env:GIT_TOKEN:-x}"]}"#,
-            r#"{"env":{"A":"a"}}"#,
-            "${env:GIT_TOKEN:-x}",
+            args(r#""${HOME}","${env:GIT_TOKEN:-SECRET0011}""#),
+            "A",
+            "argument 2 ",
         ),
         (
-            r#"{"url":"https://n.example/${env:API_KEY}/mcp"}"#,
-            r#"{"headers":{"x-a":"a"}}"#,
-            "${env:API_KEY}",
+            args(r#""https://n.example/mcp?key=SECRET0011""#),
+            "A",
+            "argument 1 ",
         ),
-        (
-            r#"{"command":"/bin/mcp","args":["bridge","https://n.example/mcp","--stdio"]}"#,
-            r#"{"env":{"A":"a"}}"#,
-            "/accounts/\"ada\": without the variable \"MCP_TOKENS\"",
-        ),
-        (
-            r#"{"command":"mcp","args":["bridge","https://n.example/mcp","--stdio"]}"#,
-            r#"{"env":{"MCP_TOKENS":"/a"}}"#,
-            "",
-        ),
-        (
-            r#"{"command":"x","args":["key"],"env":{"TOKEN":"${OWN}"}}"#,
-            r#"{"env":{"TOKEN":"a"}}"#,
-            "",
-        ),
+        (args(r#""key","https://n.example/token""#), "A", ""),
+        (url("mcp?key=SECRET0011"), "A", "the URL "),
+        (url("${env:API_KEY}/mcp"), "A", "the URL "),
+        (url("key?a=token"), "A", ""),
+        (bridge("/bin/mcp", ""), "A", default_file),
+        (bridge("mcp", r#""--timeout","5","#), "A", default_file),
+        (bridge("nice", r#""mcp","#), "A", default_file),
+        (bridge("mcp", ""), "MCP_TOKENS", ""),
     ] {
-        let accounts = format!(r#"{{"accounts":{{"ada":{account}}}}}"#);
-        let config = GatewayConfig::parse(&with_notes(server, AUTH, &accounts)).unwrap();
-        let found = config.warnings();
-        assert_eq!(found.is_empty(), source.is_empty(), "{server} {found:?}");
-        assert!(found.iter().all(|text| text.contains(source)), "{found:?}");
+        let warnings = warnings_beside_account(&server, variable);
+        assert_eq!(
+            warnings.is_empty(),
+            found.is_empty(),
+            "{server} {warnings:?}"
+        );
+        assert!(
+            warnings.iter().all(|text| text.contains(found)),
+            "{warnings:?}"
+        );
+        assert!(!format!("{warnings:?}").contains("SECRET"), "{warnings:?}");
     }
+}
+
+#[test]
+fn equal_accounts_of_two_users_are_a_warning() {
+    let warnings = |ada: &str, bob: &str| {
+        let account = |token: &str| format!(r#"{{"headers":{{"authorization":"{token}"}}}}"#);
+        let (ada, bob) = (account(ada), account(bob));
+        let accounts = format!(r#"{{"accounts":{{"ada":{ada},"bob":{bob}}}}}"#);
+        GatewayConfig::parse(&with_notes(URL, AUTH, &accounts))
+            .unwrap()
+            .warnings()
+    };
+    assert_eq!(warnings("Bearer ${ADA}", "Bearer ${BOB}"), [""; 0]);
+    let found = warnings("Bearer SECRET0011", "Bearer SECRET0011");
+    assert!(found[0].contains("\"ada\" and \"bob\""), "{found:?}");
+    assert!(!found[0].contains("SECRET"), "{found:?}");
 }
 
 #[test]

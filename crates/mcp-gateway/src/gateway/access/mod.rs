@@ -159,7 +159,7 @@ impl AccessRule {
         // No client can use a URI with `@` after the host, so the rule does no harm.
         let rest = name.split_off(authority_end(&name));
         name += &rest.replace('@', "x");
-        // What `*` could be: a part of a name, or of a path.
+        // `*` is replaced by an example: by a part of a name, or by a part of a path.
         let check = |text| check_template(&name.replace('*', text));
         check("x").or_else(|_| check("/x")).err()
     }

@@ -123,8 +123,8 @@ impl Rules {
     }
 
     /// Returns whether a client could evade a restriction with another name for the scheme of the URI. This is possible if a
-    /// restrictive rule has a scheme in its pattern, and no rule allows the URI. After the restrictive rule, a rule that allows
-    /// the URI counts only if its pattern has a scheme too.
+    /// restrictive rule has a scheme in its pattern, and no rule allows the URI. Of the rules after this restrictive rule, only
+    /// a rule with a scheme in its pattern can allow the URI.
     pub(in crate::gateway) fn depends_on_scheme(&self, item: &Item<'_>) -> bool {
         let has_scheme = |rule: &AccessRule| split_scheme(&rule.name).is_some();
         let restricts_scheme = |rule: &AccessRule| rule.is_restrictive() && has_scheme(rule);
@@ -272,7 +272,7 @@ mod tests {
             );
         }
         assert_eq!(count(), 2);
-        // The decision that is kept is the one that counts.
+        // The cached decisions are used: changed entries change the results.
         for decision in lock(&rules.0.known.by_hash).values_mut() {
             *decision = Decision::Denied(0);
         }

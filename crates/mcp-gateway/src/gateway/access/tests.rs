@@ -328,7 +328,8 @@ fn a_rule_that_allows_a_resource_allows_no_other_resource() {
     }
 }
 
-/// The gateway compares each rule with several forms of a URI. This takes long for a long URI, so long URIs are denied.
+/// The gateway compares each rule with several forms of a URI. This takes a long time for a long URI, so long URIs
+/// are denied.
 #[test]
 fn a_long_uri_is_denied_where_rules_apply() {
     let (kind, mount) = (ItemKind::Resource, "m");

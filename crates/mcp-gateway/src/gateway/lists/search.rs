@@ -91,7 +91,7 @@ pub(in crate::gateway) fn called(params: &str) -> Result<String, ErrorObject> {
 }
 
 impl State {
-    /// Serves a call of `search_tools`, whose params have `arguments` and the metadata of the client.
+    /// Serves a call of `search_tools`. `params` has the arguments of the call and the metadata of the client.
     pub(in crate::gateway) async fn search(
         self: Arc<Self>,
         params: RawJson,

@@ -1,4 +1,4 @@
-//! The keys of a server in a file. Hosts use different names for the same key, and every file may use each of these names.
+//! The keys of a server in a file. Hosts use different names for the same key, and every file may use any of these names.
 
 use crate::suggestions::nearest_name;
 

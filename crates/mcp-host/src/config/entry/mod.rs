@@ -34,7 +34,7 @@ const BUILT_IN: [&str; 5] = [
     "platform",
 ];
 
-/// Removes and checks the members of one server.
+/// The members of one server that were not read yet. The methods remove and check members.
 struct Entry {
     name: String,
     /// The JSON pointer to the server.
@@ -231,7 +231,7 @@ pub(super) fn read(
     let launch = launch(&mut entry)?;
     let mut server = ServerConfig::new(launch);
     settings(&mut entry, &mut server)?;
-    // Texts for people. The name of a server is the one that its file gives it.
+    // Texts for people, which are not used. The server has the name `Written::name`.
     for key in ["description", "display_name", "name"] {
         entry.members.shift_remove(key);
     }
@@ -276,7 +276,7 @@ fn settings(entry: &mut Entry, server: &mut ServerConfig) -> Result<(), ConfigEr
         "excludeTools",
         "disabledTools",
     ])?;
-    // Unlike the other lists of tools, this one shows no tools if it is empty, and all tools with `*`.
+    // Unlike the other lists of tools, `tools` hides all tools if the list is empty, and shows all tools if it contains `*`.
     if let Some((key, value)) = entry.take(&["tools"]) {
         let tools = texts(key, value)?;
         server.is_enabled &= !tools.is_empty();

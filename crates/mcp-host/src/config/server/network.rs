@@ -56,7 +56,7 @@ impl NetworkConfig {
     #[must_use]
     pub fn or(&self, defaults: &Self) -> Self {
         let own = self.clone();
-        // A key without a certificate stays, so that it is reported.
+        // A key without a certificate is kept, so that `tls` returns an error.
         let (certificate, key) = match (own.certificate, own.key) {
             (None, None) => (defaults.certificate.clone(), defaults.key.clone()),
             pair => pair,

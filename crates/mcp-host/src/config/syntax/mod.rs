@@ -29,7 +29,7 @@ pub(super) fn error<E: Display>(error: E) -> ConfigError {
 
 #[cfg(feature = "codex")]
 fn toml(text: &str) -> Result<Value, ConfigError> {
-    // Values of other programs' settings may be dates or not finite; only the servers matter.
+    // Converts only the servers: other settings may be dates or numbers that are not finite, which JSON does not have.
     let table: toml::Table = toml::from_str(text).map_err(error)?;
     let servers = table.get("mcp_servers").map(serde_json::to_value);
     let servers = servers.transpose().map_err(error)?;

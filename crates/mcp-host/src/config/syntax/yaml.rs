@@ -95,7 +95,7 @@ impl Builder {
             Event::Alias(anchor) => {
                 let node = self.anchors.get(&anchor).cloned();
                 let node =
-                    node.ok_or("the value that an alias repeats is not complete before it")?;
+                    node.ok_or("an alias is inside the value that it repeats; remove the alias")?;
                 let bytes = node.bytes;
                 return self.complete(node, bytes, 0);
             }
@@ -205,7 +205,7 @@ mod tests {
             ("a: !!str 1", "line 1: tags"),
             ("[a]: 1", "a key is a list"),
             ("a: &x 1\n*x : 2", "line 2: a key"),
-            ("a: &x [*x]", "not complete"),
+            ("a: &x [*x]", "an alias is inside the value that it repeats"),
             ("a: 1\n---\nb: 2", "second document"),
             ("a: [", "not YAML"),
             ("a: *none", "not YAML"),
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn aliases_cannot_multiply_the_size_of_a_document() {
-        // The value, its copy for the anchor, and each alias.
+        // The size includes the value, its copy for the anchor, and its copy for each alias.
         let repeated = |text: usize, times: usize| {
             format!(
                 "[&a {}{}]",

@@ -79,7 +79,7 @@ impl Converter<'_> {
             Some(Value::String(reference)) => self.referenced(reference, &pointer, depth),
             _ => Map::new(),
         };
-        // In the order of the schema, so that the pointers are too.
+        // Adds the keywords in the order of the schema, so that the pointers to removed keywords have the same order.
         for (keyword, value) in schema {
             self.add(&mut narrowed, (keyword, value), &pointer, depth);
         }
@@ -182,7 +182,7 @@ impl Converter<'_> {
             _ if is_passed_on(keyword, value) => {
                 narrowed.insert(keyword.to_owned(), value.clone());
             }
-            // What is absent is allowed.
+            // `true` is the default of `additionalProperties`, so its removal is not reported.
             ("additionalProperties", Value::Bool(true)) => {}
             _ if UNREPORTED.contains(&keyword) => {}
             _ => self.conversion.drop_keyword(pointer, keyword),

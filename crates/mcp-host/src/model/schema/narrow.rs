@@ -19,13 +19,14 @@ pub(super) const MAX_DEPTH: usize = 32;
 const MAX_NAME: usize = 64;
 
 /// Maximum additional work for one tool, in units of [`weight`]. Work that is proportional to the size of the schema is always
-/// allowed; further work is additional. References and branches cause additional work: they can copy a part of the schema often.
+/// allowed; further work is additional. References and branches cause additional work: they can copy a part of the schema many
+/// times.
 const MAX_TOOL_WORK: usize = 100_000;
 /// Maximum additional work for all tools of a server.
 const MAX_SERVER_WORK: usize = 400_000;
 /// Maximum additional work for one list of tools. Each server has an equal share.
 const MAX_LIST_WORK: usize = 3_200_000;
-/// Maximum additional work for one tool, if its server has already reached the limit.
+/// Additional work that is always allowed for one tool, even if its server has reached the limit.
 const MIN_TOOL_WORK: usize = 1_000;
 /// The work for one schema, without the work for its keywords.
 const SCHEMA_WORK: usize = 16;

@@ -59,7 +59,7 @@ impl SupervisedClient {
         self.0.published.lists.templates.borrow().clone()
     }
 
-    /// Completes when each list was requested once on this connection, or when the connection has ended.
+    /// Completes when each list was requested once on the current connection, or when there is no connection.
     pub(crate) async fn listed_once(&self) {
         let mut pending = self.0.published.lists.pending.subscribe();
         tokio::select! {
@@ -72,7 +72,7 @@ impl SupervisedClient {
     /// time limit applies to the second wait.
     async fn wait_for_lists(&self) -> Result<(), HostError> {
         self.client().await?;
-        // Without a list in time, the last known one is used.
+        // If a list is not returned in time, the last known list is used.
         let _ = timeout(self.0.wait_timeout, self.listed_once()).await;
         Ok(())
     }
@@ -230,7 +230,7 @@ impl SupervisedClient {
                 }
             }
             is_repeated = true;
-            // Otherwise, the request could be sent over this connection again.
+            // Waits until the supervisor has noticed the end of the connection, so that the request is not sent over it again.
             let _ = timeout(self.0.wait_timeout, connection.changed()).await;
         }
     }

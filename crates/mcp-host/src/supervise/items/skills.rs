@@ -67,7 +67,7 @@ impl SupervisedClient {
                 is_listed: !list.is_stale,
             });
         };
-        // Before a person is asked.
+        // Checks the path before a person is asked.
         let is_file = path.map_or(Ok(()), |path| entry.file_uri(path).map(drop));
         is_file.map_err(|error| HostError::Skill {
             server: server(),

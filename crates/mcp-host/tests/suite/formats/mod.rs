@@ -48,7 +48,7 @@ fn the_list_of_servers_is_found_under_each_known_key() {
 }
 
 #[test]
-fn keys_and_kinds_of_several_hosts_mean_the_same() {
+fn entries_in_the_styles_of_several_hosts_give_the_same_server() {
     let program = ServerConfig::stdio("a", ["1", "true"]);
     for members in [
         r#""command": "a", "args": [1, true]"#,

@@ -32,7 +32,7 @@ fn blocks(page: &str) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn each_page_of_a_host_is_tested() {
+fn each_page_in_docs_hosts_is_tested() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/hosts");
     let names = fs::read_dir(folder).unwrap().map(|entry| {
         let name = entry.unwrap().file_name();
@@ -47,7 +47,7 @@ fn each_page_of_a_host_is_tested() {
 }
 
 #[test]
-fn the_entries_of_each_page_are_a_program_and_a_url() {
+fn the_examples_in_each_host_page_configure_a_program_and_a_url() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/hosts");
     for (page, file) in PAGES {
         let format = ConfigFormat::of_path(file);

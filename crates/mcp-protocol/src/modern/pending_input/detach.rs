@@ -67,10 +67,10 @@ impl PendingInput {
     }
 
     /// Detaches the handler from its request and completes when the handler runs without the request.
-    /// Completes at once if the call is already detached, or cannot be detached.
+    /// Completes at once if the call is already detached, or does not support detaching.
     ///
     /// # Errors
-    /// The handler cannot be detached now.
+    /// The handler was not taken over. It continues as part of its request.
     ///
     /// # Cancel safety
     /// Dropping the future has no effect, unless the handler is already being detached.

@@ -245,7 +245,7 @@ impl PendingInput {
         self.changing(|state| state.call_state.answers.insert(answer.key, entry));
     }
 
-    /// Removes a key, so that no later input request uses it.
+    /// Removes the response with this key, and reserves the key, so that no later input request uses it.
     fn retire(&self, key: String) {
         self.changing(|state| {
             state.call_state.answers.remove(&key);

@@ -314,7 +314,7 @@ impl State {
             });
         }
         call_state.open = self.open.keys().cloned().collect();
-        // The state counts responses that do not fit, so that they are not requested without end.
+        // After an invalid response, the state is needed because it counts the round trips, which are limited.
         let needed =
             !call_state.answers.is_empty() || !call_state.steps.is_empty() || self.unfit.is_some();
         Ok(InputRequired {

@@ -71,7 +71,7 @@ fn each_round_trip_uses_known_responses_and_requests_the_rest() {
     );
     assert_eq!(first.call_state, None, "there is nothing to remember yet");
 
-    // A missing or invalid response is requested again; a response to no request is ignored.
+    // A missing or invalid response is requested again; a response without an input request is ignored.
     for responses in [json!({}), json!({"name": 7}), json!({"other": "x"})] {
         let again = round(CallState::default(), responses, two_questions)
             .unwrap_err()

@@ -21,7 +21,7 @@ pub(crate) async fn read(
     }
     if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
         if context.session.id.is_some() && context.state.options.strictness != Strictness::Strict {
-            // Some servers send all responses on the GET stream.
+            // Some servers send all responses on the GET stream. The call waits for such a response until listening ends. The call waits for such a response until listening ends.
             Box::pin(context.state.listening.ended()).await;
         }
         let problem = format!(
@@ -34,7 +34,7 @@ pub(crate) async fn read(
         ContentKind::Json => json(context, response.into_body()).await,
         ContentKind::EventReader => {
             let events = EventReader::new(response.into_body(), &context.state.options);
-            // Boxed because it is large: most responses are JSON.
+            // Boxed, because this future is large and most responses are JSON.
             Box::pin(stream::follow(context, events)).await
         }
         ContentKind::Other(problem) => {
@@ -68,7 +68,7 @@ async fn refused(
 
 /// Converts an HTTP error response to a request of the stateless revision. Only a status about the message itself shows which
 /// revisions the server supports. A status about missing credentials, or about a failure of the server or a proxy, does not show
-/// it.
+/// the revisions.
 fn stateless_refusal(
     context: &ResponseContext<'_>,
     refusal: &Refusal,
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_status_about_the_message_shows_the_revisions_of_the_server() {
+    fn only_client_errors_not_caused_by_credentials_or_overload_are_about_the_message() {
         let is_about_message = |code: u16| is_about_message(StatusCode::from_u16(code).unwrap());
         for code in [400, 404, 405, 406, 409, 415, 422] {
             assert!(is_about_message(code), "{code}");

@@ -22,11 +22,11 @@ pub(crate) fn start(
     params: Option<Vec<u8>>,
     extras: Extras,
 ) -> Call {
-    // The server receives the notifications that were queued before this call first.
+    // The notifications that were queued earlier are sent before this call.
     let after = state.outbox.position();
     Call::new(async move {
         if method == method::INITIALIZE {
-            // Boxed because it is rare: the future of a call is as large as its largest branch.
+            // Boxed because this branch is rare: the future of a call is as large as its largest branch.
             return Box::pin(initialize::open_first(&state, params)).await;
         }
         state.until_closed(state.outbox.sent_up_to(after)).await?;

@@ -33,7 +33,7 @@ pub(crate) const NAME: HeaderName = HeaderName::from_static("mcp-name");
 /// Prefix of the headers that echo arguments. Header names ignore case.
 pub(crate) const PARAM_PREFIX: &str = "mcp-param-";
 
-const NO_SESSION: &str = "the server reports a lost session, but the request has none";
+const NO_SESSION: &str = "the server reports a lost session, but the request has no session";
 
 /// Returns the headers of a request of the stateless revision. `params` are the headers that echo arguments.
 pub(crate) fn headers(

@@ -70,7 +70,7 @@ async fn read_connection(
             Ok(None) | Err(ReadError::Interrupted(_)) => {
                 let reason = event.err().map(ReadError::into_error);
                 resume.set_retry(events.retry());
-                // The malformed message may have been the response, which is not sent again.
+                // The malformed message may have been the response, and the server does not send the response again.
                 return match malformed {
                     Some(error) => Err(CallFailure::Final(CallError::Malformed(error))),
                     None => Ok(StreamEnd::Interrupted(reason)),

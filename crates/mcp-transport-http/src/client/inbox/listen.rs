@@ -36,7 +36,7 @@ enum ListenEnd {
     Unsupported,
 }
 
-/// Keeps the GET stream open. After the stream has ended, returns the new state.
+/// Keeps the GET stream open, and reconnects it. Returns the new state when the client stops listening.
 async fn listen(state: &Arc<ClientState>) -> ListenState {
     let mut resume = ResumeState::of_connection(&state.options.reconnect);
     let mut session = state.sessions.current().await;
@@ -134,7 +134,7 @@ async fn refused(
     // will notice if the session is really lost.
     if state.listening.has_streamed() && refusal.is_session_lost(session) {
         state.session_lost(session);
-        // The caller stops waiting when the new session is open or the connection ends.
+        // The caller drops this future when the new session is open or the connection ends.
         std::future::pending::<()>().await;
     }
     let error = refusal.error(state, session, "the GET stream");

@@ -14,7 +14,7 @@ use mcp_protocol::middleware::Discarded;
 use mcp_protocol::{Answer, CallError, Deviation, guarded};
 use mcp_types::method;
 
-/// What a received message means for the call on whose stream it arrived.
+/// The meaning of a received message for the call on whose stream the message arrived.
 #[derive(Debug)]
 pub(crate) enum Received {
     /// The message is the response to the call.

@@ -32,7 +32,7 @@ pub(crate) fn handle(state: &Arc<ClientState>, session: &Arc<Session>, request: 
         Err(AdmissionError::Full(error)) => {
             return send_error(state, session, permit, &request.id, &error);
         }
-        // The server would take an error with this id as the response to its first request.
+        // A running request has this id. The server would take an error with the id as the response to that request.
         Err(refused) => {
             tracing::warn!(%refused, "dropped a server request");
             return;

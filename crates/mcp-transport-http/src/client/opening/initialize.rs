@@ -38,7 +38,7 @@ pub(crate) async fn open_first(
             Err(CallFailure::Final(error)) if status.is_some_and(legacy::may_be_legacy) => {
                 return connect_legacy(state, params, error).await;
             }
-            // A session that is never used expires at the server.
+            // If the first attempt opened a session, the session expires at the server, because it is never used.
             Err(CallFailure::ResponseLost(error)) if may_repeat => {
                 tracing::debug!(%error, "sending initialize again, because the response was lost");
                 may_repeat = false;
@@ -80,7 +80,7 @@ async fn connect_legacy(
     }
 }
 
-/// Sends `initialize`. Waits for the response and the new session. Stores the HTTP status of the response in `status`.
+/// Sends `initialize`. Returns the response and the new session. Stores the HTTP status of the response in `status`.
 pub(crate) async fn attempt(
     state: &Arc<ClientState>,
     params: Option<&[u8]>,

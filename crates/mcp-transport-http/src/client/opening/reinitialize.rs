@@ -52,7 +52,7 @@ pub(crate) async fn run(state: Arc<ClientState>) {
             }
             Ok(Err(problem)) => problem,
             Err(_) => format!(
-                "it took longer than {} s, the limit of ClientOptions::with_reinitialize_timeout",
+                "opening a new session took longer than {} s, the limit of ClientOptions::with_reinitialize_timeout",
                 limit.as_secs_f64()
             ),
         };
@@ -168,7 +168,7 @@ fn reinitialize_error(failure: CallFailure) -> ReinitializeError {
         CallFailure::Unreachable(error)
         | CallFailure::ResponseLost(error)
         | CallFailure::Unavailable(_, error) => ReinitializeError::Retryable(error.to_string()),
-        // The calls that fail now make room.
+        // The maximum number of calls is reached. The calls of the lost session fail now, so the next attempt may succeed.
         CallFailure::Final(error @ CallError::Busy { .. }) => {
             ReinitializeError::Retryable(error.to_string())
         }

@@ -141,7 +141,7 @@ impl Refusal {
         }
         let error = TransportError::new(text);
         match self.status.as_u16() {
-            401 | 403 if self.is_of_token() => {
+            401 | 403 if self.is_token_refused() => {
                 let challenge = self.challenge.as_deref().unwrap_or_default();
                 error.with_challenge(redact(challenge, state, session))
             }
@@ -151,7 +151,7 @@ impl Refusal {
     }
 
     /// Returns whether the server refused the message because of its token. The server may accept another token.
-    fn is_of_token(&self) -> bool {
+    fn is_token_refused(&self) -> bool {
         let challenge = self.challenge.as_deref().unwrap_or_default();
         self.status == StatusCode::UNAUTHORIZED || challenge.contains("insufficient_scope")
     }
@@ -159,7 +159,7 @@ impl Refusal {
     fn advice(&self, what: &str) -> Option<String> {
         let advice = match self.status.as_u16() {
             401 => "the client needs a bearer token, or an authorizer that obtains tokens",
-            403 if self.is_of_token() => {
+            403 if self.is_token_refused() => {
                 "the token does not have all scopes that the server requires"
             }
             403 => "the credentials are not sufficient, or the server rejects this origin",

@@ -16,7 +16,7 @@ use crate::client::session::replay::ReplayState;
 use crate::headers::SESSION_ID;
 use crate::sync::lock;
 
-/// One session at the server. On the stateless revision, a value without a session.
+/// One session at the server. For requests without a session, such as those of the stateless revision, a placeholder.
 #[derive(Debug)]
 pub(crate) struct Session {
     /// The sequence number of this session within the connection.
@@ -124,8 +124,8 @@ impl Sessions {
         }
     }
 
-    /// Returns the session that the server should know. This is the open session. While a new session is being opened, it is the
-    /// new session, as soon as the server has accepted `initialize`.
+    /// Returns the session that the server should know: the open session. While a new session is being opened, returns `None`
+    /// until the server has accepted `initialize`, and then the new session.
     pub(crate) fn known_session(&self) -> Option<Arc<Session>> {
         match &*self.phase.borrow() {
             SessionPhase::Open(session) => Some(Arc::clone(session)),

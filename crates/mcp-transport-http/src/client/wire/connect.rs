@@ -85,8 +85,8 @@ impl Service<Uri> for ForwardingConnector {
     }
 }
 
-/// Creates a client. `connector` opens connections to the server, through `proxy` if it is set. With `is_forwarded`, it opens
-/// connections to this proxy instead, which forwards requests.
+/// Creates a client. `connector` opens connections to the server, directly or through `proxy`. If `is_forwarded` is `true`,
+/// `connector` opens connections to `proxy` itself, and the proxy forwards the requests.
 fn create_client<C>(
     connector: C,
     proxy: Option<&ProxyAddress>,
@@ -194,7 +194,7 @@ pub(crate) fn is_unreached(error: &(dyn std::error::Error + 'static)) -> bool {
         if cause.is::<ConnectError>() {
             return true;
         }
-        // The client of an application may be that of hyper-util.
+        // An HTTP client that the application has set may be the client of hyper-util.
         if let Some(error) = cause.downcast_ref::<hyper_util::client::legacy::Error>() {
             return error.is_connect();
         }

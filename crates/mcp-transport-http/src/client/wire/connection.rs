@@ -27,7 +27,7 @@ const ADDED_HEADERS: usize = 8;
 
 /// Maximum number of times that one message is sent again at the authorizer's request. The message then has a new token, more
 /// scopes, or the nonce of a DPoP proof.
-const REPAIRS: u32 = 3;
+const MAX_RESENDS: u32 = 3;
 
 /// The connection to one server: URL, headers, credentials and HTTP client.
 pub(crate) struct HttpConnection {
@@ -133,7 +133,7 @@ impl HttpConnection {
                     head.status,
                     StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN
                 );
-                if unauthorized && repairs < REPAIRS {
+                if unauthorized && repairs < MAX_RESENDS {
                     repairs += 1;
                     let after = authorizer.refused(&sent, &head).await;
                     if after.map_err(SendError::Rejected)? == AfterRefusal::SendAgain {

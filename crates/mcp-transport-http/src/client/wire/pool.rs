@@ -85,7 +85,7 @@ where
                 let is_reused = idle.is_some();
                 let mut connection = match idle {
                     Some(connection) => connection,
-                    // Boxed because it is rare.
+                    // Boxed because this branch is rare.
                     None => Box::pin(pool.connect(url.clone())).await?,
                 };
                 match connection.exchange(request).await {
@@ -94,7 +94,7 @@ where
                             && response.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED
                         {
                             let error = ProxyError::authentication(proxy, response.headers());
-                            // The proxy accepted an earlier request of this connection, so the server may have responded.
+                            // The proxy accepted an earlier request of this connection, so this response may be the server's.
                             return Err(match is_reused {
                                 true => error.into(),
                                 false => ConnectError(error.into()).into(),

@@ -101,7 +101,7 @@ impl ServerUrl {
         })
     }
 
-    /// Resolves a reference that the server sent against this URL. Returns `None` if the result is
+    /// Resolves `reference`, which the server sent, relative to this URL. Returns `None` if the result is
     /// not a valid URL.
     ///
     /// Specification: [RFC 3986, section 5.2](https://www.rfc-editor.org/rfc/rfc3986#section-5.2).

@@ -7,7 +7,7 @@ use std::net::Ipv6Addr;
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 /// The maximum length of a DNS name in bytes, including the final dot.
-const LONGEST_NAME: usize = 254;
+const MAX_NAME_LENGTH: usize = 254;
 
 pub(super) fn is_loopback(host: &str) -> bool {
     LOOPBACK.iter().any(|name| name.eq_ignore_ascii_case(host))
@@ -84,7 +84,7 @@ fn is_host(host: &str) -> bool {
     if host.starts_with('[') {
         v6(host).is_some()
     } else {
-        !host.is_empty() && host.len() <= LONGEST_NAME && host.bytes().all(is_named)
+        !host.is_empty() && host.len() <= MAX_NAME_LENGTH && host.bytes().all(is_named)
     }
 }
 

@@ -94,10 +94,10 @@ impl AllowList {
             let stranger = self.entries.iter().find(|entry| !entry.is_for(header))?;
             Some(match stranger {
                 Entry::Host { host, .. } => {
-                    format!("`{host}` is a host, an origin starts with its scheme")
+                    format!("`{host}` is a host; write an origin with its scheme, such as `https://{host}`")
                 }
                 Entry::Origin { scheme, host, .. } => {
-                    format!("`{scheme}://{host}` is an origin, a host has no scheme")
+                    format!("`{scheme}://{host}` is an origin; write a host without a scheme, such as `{host}`")
                 }
                 Entry::Null => "`null` is an origin, not a host".to_owned(),
             })
@@ -148,8 +148,8 @@ impl Entry {
     /// Parses a value. The error contains the reason.
     fn parse(value: &str) -> Result<Self, &'static str> {
         if value.contains('*') {
-            return Err("there are no wildcards; \
-                ServerOptions::allow_any_host and ServerOptions::allow_any_origin allow everything");
+            return Err("wildcards are not supported; \
+                ServerOptions::allow_any_host allows every host, and ServerOptions::allow_any_origin every origin");
         }
         if value == "null" {
             return Ok(Self::Null);

@@ -28,7 +28,7 @@ pub(super) enum ClaimOutcome {
     Unknown,
     /// Another request of this endpoint has claimed the session at the same time.
     Concurrent,
-    /// Another endpoint serves the session. It has this address.
+    /// Another endpoint serves the session. The value is the address of that endpoint.
     #[cfg_attr(
         not(feature = "forward"),
         expect(dead_code, reason = "is read to forward")
@@ -165,15 +165,16 @@ impl<'a> SessionClaim<'a> {
         session.inbound.reopen(record.state());
         if let Some(stored) = &session.stored {
             if self.store.has_other_address(record) {
-                // Later requests at other endpoints are forwarded to this one.
+                // Stores the address of this endpoint, to which other endpoints then forward later requests.
                 match self.store.update(&session, stored).await {
                     Err(error) if error.kind() == Kind::Full => {
-                        tracing::warn!(%error, "other endpoints are not informed about which endpoint continues a session");
+                        tracing::warn!(%error, "other endpoints do not know that this endpoint serves a session, \
+                            because a limit of the session store is reached");
                     }
                     updated => updated.map_err(|error| unavailable(&error))?,
                 }
             }
-            // The stored state is the state of the session.
+            // The session has the stored state, so it has no unsaved changes.
             let changes = session.inbound.session().changes();
             stored.saved.store(changes, Ordering::Release);
         }

@@ -32,7 +32,7 @@ use crate::server::stream::frames;
 use crate::sync::lock;
 
 /// Headers that apply to a single connection. They are not forwarded.
-const OF_CONNECTION: [HeaderName; 6] = [
+const CONNECTION_HEADERS: [HeaderName; 6] = [
     CONNECTION,
     TRANSFER_ENCODING,
     TE,
@@ -236,7 +236,8 @@ async fn wait_for_response(
         *request.method_mut() = Method::OPTIONS;
         *request.uri_mut() = address.clone();
         let response = timeout(PROBE_INTERVAL, client.request(request)).await;
-        if response.is_ok_and(|response| response.is_ok_and(|response| is_of_endpoint(&response))) {
+        if response.is_ok_and(|response| response.is_ok_and(|response| is_from_endpoint(&response)))
+        {
             lock(&silent).retain(|(known, _)| *known != address);
             return;
         }
@@ -245,7 +246,7 @@ async fn wait_for_response(
 
 /// Returns whether a response to `OPTIONS` can come from an endpoint or from the authentication layer around it. This check is
 /// needed because a proxy may also respond, although the endpoint behind the proxy hangs.
-fn is_of_endpoint<B>(response: &Response<B>) -> bool {
+fn is_from_endpoint<B>(response: &Response<B>) -> bool {
     let names_post = |methods: &HeaderValue| methods.to_str().is_ok_and(|it| it.contains("POST"));
     matches!(
         response.status(),
@@ -261,7 +262,7 @@ async fn forwarded_headers(head: &Parts) -> Result<HeaderMap, BoxError> {
         removed.restore(&mut headers).await?;
     }
     headers.insert(FORWARDED, HeaderValue::from_static("1"));
-    // HTTP/2 requests may have none.
+    // HTTP/2 requests may have no `Host` header.
     headers
         .entry(HOST)
         .or_insert(HeaderValue::from_static("localhost"));
@@ -269,7 +270,7 @@ async fn forwarded_headers(head: &Parts) -> Result<HeaderMap, BoxError> {
 }
 
 fn remove_connection_headers(headers: &mut HeaderMap) {
-    for name in OF_CONNECTION {
+    for name in CONNECTION_HEADERS {
         headers.remove(name);
     }
 }

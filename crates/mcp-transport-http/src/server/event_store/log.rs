@@ -91,7 +91,7 @@ impl SessionLog {
             return;
         }
         if sequence - last > 1 {
-            // The endpoint numbers without gaps. After a gap, a replay would be incomplete.
+            // The endpoint numbers events without gaps. After a gap, a replay would be incomplete.
             self.skip(stream, sequence - 1, now);
             kept = self.stream(stream, sequence, now);
         }
@@ -223,8 +223,8 @@ impl SessionLog {
         true
     }
 
-    /// Removes the entries of streams without events for which `is_over` returns `true`. Only the highest number of these streams
-    /// is kept.
+    /// Removes the entries of streams without events for which `is_over` returns `true`. Only the largest of their stream
+    /// numbers is kept.
     fn forget_empty(&mut self, is_over: impl Fn(&StreamLog) -> bool) {
         let (before, forgotten_up_to) = (self.streams.len(), &mut self.forgotten_up_to);
         self.streams.retain(|number, kept| {

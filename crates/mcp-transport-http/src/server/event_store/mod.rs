@@ -36,7 +36,7 @@ impl StreamKey {
     }
 }
 
-/// A store of the events of streams. A client receives from it the events that it missed while its connection was interrupted.
+/// A store of the events of streams. A client that resumes a stream receives the missed events from the store.
 ///
 /// The events of a stream are numbered from 1 without gaps, and appended in that order. An event is ignored if the stream already
 /// has an event with the same or a later number. The methods must not block. They are called while a connection is polled, and

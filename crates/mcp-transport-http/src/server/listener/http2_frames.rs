@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn time_requests_and_sent_data_allow_more_control_frames() {
+    fn requests_sent_data_and_elapsed_time_allow_more_control_frames() {
         let mut frames = ControlFrames::new(0);
         let ping = |frames: &mut ControlFrames, count: usize, now| {
             (0..count).any(|_| frames.received(&frame(0xFA, 0), now))

@@ -1,6 +1,7 @@
 //! The HTTP server behind [`serve`], for programs without an HTTP server.
 //!
-//! Its parts are private: no module outside `listener` imports from it. `docs/listener.md` describes each part and what it saves.
+//! Its parts are private: no module outside `listener` imports from it. `docs/listener.md` describes each part,
+//! and the memory or work that the part saves.
 
 pub(crate) mod connection;
 mod files;
@@ -117,7 +118,7 @@ pub async fn serve_with(
 /// The listener fails permanently.
 ///
 /// # Cancel safety
-/// As [`serve_with`].
+/// The same as for [`serve_with`].
 pub async fn serve_layered<S, B>(
     listener: TcpListener,
     endpoint: Endpoint,
@@ -198,8 +199,8 @@ async fn serve_route(
     Ok(())
 }
 
-/// Closes idle connections and waits after a failure to accept a connection, for example because the process has no file left.
-/// Does nothing if the client caused the failure.
+/// Closes idle connections and waits after a failure to accept a connection, for example because the process has no file
+/// descriptor left. Does nothing if the client caused the failure.
 async fn recover(error: &io::Error, wheel: &mut TimerWheel) {
     let is_of_client = matches!(
         error.kind(),

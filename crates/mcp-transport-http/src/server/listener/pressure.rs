@@ -1,6 +1,6 @@
 //! Ends the responses that have been unread for the longest time, if unread responses use nearly all of the memory for responses.
-//! If nearly all connections are in use, or the process has no file left, closes idle connections. Other clients can then still
-//! be served.
+//! If nearly all connections are in use, or the process has no file descriptor left, closes idle connections. Other clients
+//! can then still be served.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -61,7 +61,8 @@ impl WheelState {
             tracing::warn!(
                 closed = idle.len(),
                 omitted,
-                "closed idle connections, because nearly all connections or files are in use (ConnectionLimits::max_connections)"
+                "closed idle connections, because nearly all connections or file descriptors are in use \
+                 (ConnectionLimits::max_connections)"
             );
         }
         for (_, timer) in idle {
@@ -72,9 +73,8 @@ impl WheelState {
         }
     }
 
-    /// Does nothing unless unread responses use nearly all of the memory for responses. Ends a part of the blocked connections
-    /// and streams: those that have been blocked for the longest time. The time of a client that reads slowly is counted from its
-    /// last read.
+    /// If unread responses use nearly all of the memory for responses, ends a part of the blocked connections and streams: those
+    /// that have been blocked for the longest time. The time of a client that reads slowly is counted from its last read.
     pub(super) fn relieve(&self) {
         if !self.responses.is_nearly_used() {
             return;

@@ -2,11 +2,11 @@
 
 use std::io;
 
-/// Waits until the process is asked to exit. On Unix, this is SIGINT (Ctrl-C) or SIGTERM, which service managers and containers
-/// send. On other systems, it is Ctrl-C.
+/// Waits for a signal that asks the process to exit. On Unix, the signal is SIGINT (Ctrl-C) or SIGTERM, which service managers
+/// and containers send. On other systems, the signal is Ctrl-C.
 ///
-/// Pass it as the `shutdown` argument of [`serve_with`](crate::serve_with) and [`serve_layered`](crate::serve_layered). In
-/// another HTTP server, wait for this function and then call [`Endpoint::close`](crate::Endpoint::close).
+/// Pass its future as the `shutdown` argument of [`serve_with`](crate::serve_with) and [`serve_layered`](crate::serve_layered).
+/// In another HTTP server, wait for this function and then call [`Endpoint::close`](crate::Endpoint::close).
 ///
 /// If the signals cannot be handled, an error is logged and the future never completes. The signals
 /// then end the process at once.

@@ -46,9 +46,9 @@ impl ServerOptions {
     /// All endpoints need an address, and must have the same settings for authentication, `Host` and `Origin`. A forwarded
     /// request has the headers of the client, including `Authorization`, and the other endpoint checks the request again.
     /// Requests are forwarded with HTTP/1.1 without TLS, so the network between the endpoints must be trusted. If the other
-    /// endpoint cannot be reached within 1 s or is shutting down, this endpoint claims the session and serves the request. If a
-    /// handler chose the other endpoint, the client receives the response of this handler. If the other endpoint ends during a
-    /// call, the call fails, and the error says that the handler may have run.
+    /// endpoint cannot be reached within 1 s or is shutting down, this endpoint claims the session and serves the request. If
+    /// a handler chose this other endpoint, the client instead receives the response of the handler. If the other endpoint ends
+    /// during a call, the call fails, and the error says that the handler may have run.
     ///
     /// With forwarding, other endpoints claim a session only if they cannot reach its owner. An endpoint therefore checks the
     /// lease of a session at most once per second, instead of before each request.

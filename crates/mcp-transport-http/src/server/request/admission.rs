@@ -56,7 +56,7 @@ pub(crate) fn check_accept(
     mcp_headers: &McpHeaders<'_>,
     needed: &[&str],
 ) -> Result<(), Refusal> {
-    // Without the header every type is acceptable. The literal is what nearly every client sends.
+    // Without the header, every type is acceptable. Nearly every client sends exactly this value.
     if mcp_headers.accept.is_absent()
         || mcp_headers
             .accept
@@ -105,7 +105,7 @@ pub(crate) fn check_content(
     headers: &HeaderMap,
     mcp_headers: &McpHeaders<'_>,
 ) -> Result<(), Refusal> {
-    // The literal is what nearly every client sends.
+    // Nearly every client sends exactly this value.
     if !mcp_headers.content_type.is(JSON.as_bytes()) {
         check_type(headers)?;
     }
@@ -135,7 +135,7 @@ fn check_encoding(headers: &HeaderMap) -> Result<(), Refusal> {
         let value = value.as_bytes().trim_ascii();
         if !value.eq_ignore_ascii_case(b"identity") {
             return Err(Refusal::unsupported_encoding(format!(
-                "Content-Encoding is {}; send the body as it is",
+                "Content-Encoding is {}; send the body without a content encoding",
                 quote(&String::from_utf8_lossy(value), MAX_QUOTED)
             )));
         }

@@ -99,11 +99,11 @@ impl EndpointState {
         let Some(stream) = session.streams.find(id.stream) else {
             // The call has ended, so the store has all its events.
             let kept = self.replay(session, id.stream, id.sequence, ALL);
-            // If the store has no event after the last one of the client, the response was not stored.
+            // If the store has no event after the last event that the client received, the response was not stored.
             let kept = kept.await?.filter(|kept| !kept.is_end()).ok_or_else(gone)?;
             return Ok(OpenedStream::new(StreamBody::ended(session), 0, Some(kept)));
         };
-        // If events are gone, the connection that has the stream keeps it.
+        // Checked before `attach`: if missed events were dropped, the stream stays on its current connection.
         let missing = stream.count_after(id.sequence);
         if missing > 0 {
             let kept = self.replay(session, id.stream, id.sequence, missing);
@@ -152,7 +152,7 @@ impl EndpointState {
                 Ok(OpenedStream::new(StreamBody::ended(session), 0, Some(kept)))
             }
             None => Err(Refusal::bad_request(
-                "Last-Event-ID is not an event of this session; open a new stream without it",
+                "Last-Event-ID is not the id of an event of this session; open a new stream without this header",
             )),
         }
     }
@@ -271,7 +271,7 @@ impl OpenedStream {
     }
 }
 
-/// What this endpoint learns from the stored events of a call that another endpoint ran. The events themselves are not kept,
+/// Facts from the stored events of a call that another endpoint ran. The events themselves are not kept,
 /// because their memory is not counted for the client.
 struct KeptCall {
     /// The ids of the requests, if the first event contains them.

@@ -56,7 +56,7 @@ pub(super) fn initialize(
         let stream = new_stream(&session, head, None);
         return Ok(match run(state, &session, &stream, request)? {
             Progress::Done(answer) => json(answer),
-            Progress::Running(_) => not_at_once(),
+            Progress::Running(_) => unanswered_initialize(),
         });
     }
     let principal = head.extensions.get::<Principal>().cloned();
@@ -81,7 +81,7 @@ pub(super) fn initialize(
     let stream = new_stream(&session, head, None);
     let answer = match run(state, &session, &stream, request)? {
         Progress::Done(answer) => answer,
-        Progress::Running(_) => return Ok(not_at_once()),
+        Progress::Running(_) => return Ok(unanswered_initialize()),
     };
     let mut response = json(answer);
     if session.inbound.is_agreed() {
@@ -99,7 +99,7 @@ pub(super) fn initialize(
 
 /// Returns the error for an `initialize` request that is not answered at once. This never happens, because the session answers
 /// `initialize` without a handler.
-fn not_at_once() -> Response<Body> {
+fn unanswered_initialize() -> Response<Body> {
     tracing::error!("initialize was not answered immediately");
     Refusal::busy("initialize cannot be answered").into_response()
 }

@@ -89,8 +89,8 @@ pub(crate) async fn serve(
         Some(cluster) => Box::pin(cluster.after(state, outcome, bytes, save)).await?,
         None => outcome.into_response(),
     };
-    // A client that has the head of a stream but no event id can neither read the response nor resume if the process
-    // ends now. Without the head, its request fails.
+    // Waits until the first event can be sent with the head of the response. If the process ended after the head alone, the
+    // client could neither read the response nor resume, because it would have no event id.
     poll_fn(|cx| response.body_mut().poll_first(cx)).await;
     Ok(response)
 }

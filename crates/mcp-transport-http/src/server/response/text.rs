@@ -44,7 +44,7 @@ impl JsonText {
         let mut scratch = SCRATCH.take();
         write(&mut scratch);
         if scratch.len() > MAX_COPIED {
-            // The memory of the text is its length.
+            // Without spare capacity, because only the length of the text is counted as its memory.
             scratch.shrink_to_fit();
             return scratch.into();
         }

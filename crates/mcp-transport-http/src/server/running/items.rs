@@ -141,7 +141,7 @@ impl BatchItem {
                 self.status = status(http_headers::response_status(error.code));
             }
         } else if is_stateless {
-            // Its client is still connected, so the server cancelled it.
+            // The client is still connected, so the server has cancelled the request.
             let error = ErrorObject::internal("the server is shutting down");
             self.result = Some(render(stream, exchange.id(), &Err(error)));
             self.status = StatusCode::SERVICE_UNAVAILABLE;

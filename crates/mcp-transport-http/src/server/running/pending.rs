@@ -48,7 +48,7 @@ pub(crate) struct PendingCall {
     memory: Option<Permit>,
 }
 
-/// What a running call keeps until it ends.
+/// The guards and permits that a running call keeps until it ends.
 enum CallGuard {
     Session {
         _activity: ActivityGuard,
@@ -67,7 +67,7 @@ impl CallGuard {
     }
 }
 
-/// Why the task of the HTTP connection stops waiting for a call.
+/// The reason why the task of the HTTP connection stops waiting for a call.
 enum WaitResult {
     Finished,
     /// The response must become an event stream.
@@ -143,8 +143,8 @@ impl PendingCall {
         self.memory = Some(memory);
     }
 
-    /// Waits for the result, and responds with JSON. If a handler sends a message first, or after a delay, responds with an event
-    /// stream instead, so that proxies keep the connection open.
+    /// Waits for the result, and responds with JSON. If a handler sends a message before the result, or if a certain delay ends
+    /// before the result, responds with an event stream instead, so that proxies keep the connection open.
     pub(crate) async fn respond(mut self) -> PostOutcome {
         // Only a call that waits needs a timer.
         let first = std::future::poll_fn(|cx| Poll::Ready(self.poll_result(cx))).await;

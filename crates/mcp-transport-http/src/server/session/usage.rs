@@ -14,10 +14,10 @@ pub(crate) const SESSION: usize = 5 << 10;
 const RESERVED_DIVISOR: usize = 8;
 /// Divisor of a limit. The quotient is the maximum usage of a client that takes from the reserved part. With the default limits,
 /// this usage is enough for four sessions, or for one session with a usual identity. Without the reserved part, calls that wait
-/// in the sessions of fifty clients would keep all others out.
+/// in the sessions of fifty clients would keep out all other clients.
 const SMALL_USAGE_DIVISOR: usize = 1_024;
 
-/// Returns whether the usage of all clients may become `total`. The usage of the client becomes `taken`.
+/// Returns whether the usage of all clients may become `total` if the usage of the requesting client becomes `taken`.
 fn has_room(limit: usize, total: usize, taken: usize) -> bool {
     total <= limit - limit / RESERVED_DIVISOR || taken <= (limit / SMALL_USAGE_DIVISOR).max(1)
 }

@@ -86,7 +86,7 @@ impl SessionRecord {
             code: None,
             text: Arc::default(),
         };
-        // Without a text, which does not happen, the record cannot be encoded.
+        // Serialization does not fail. If it failed, the text would be empty, and `encode` would return an error.
         record.text = serde_json::to_vec(&record).unwrap_or_default().into();
         record
     }
@@ -187,7 +187,7 @@ impl SessionRecord {
         record.text = match member.and_then(|member| json.strip_suffix(&*member)) {
             Some(text) => [text, b"}"].concat().into(),
             None => {
-                // In another place or spelling, it is not a code that `encode` has written.
+                // `encode` has not written this code, because the member `code` has another place or spelling.
                 record.code = None;
                 json.into()
             }

@@ -8,8 +8,8 @@ use crate::server::session_id::digit;
 /// The id of an event: the number of the stream within the session, and the sequence number of the
 /// event on the stream.
 ///
-/// The text ends in a secret number of the session. This number is not an access control; the session id is. With the number, the
-/// server detects a client that uses an event id of another session and would resume at a wrong position.
+/// The text ends in a secret number of the session. This number does not control access, unlike the session id. With the number,
+/// the server detects a client that uses an event id of another session and would resume at a wrong position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EventId {
     pub(crate) stream: u32,

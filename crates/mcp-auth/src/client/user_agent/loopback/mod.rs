@@ -130,7 +130,7 @@ impl UserAgent for Loopback {
             {
                 return Ok(session);
             }
-            // Another program uses the port.
+            // Another program uses the port, or the redirect URI does not belong to this user agent.
             self.start_session().await
         })
     }
@@ -282,7 +282,7 @@ fn target(request: &str) -> Option<String> {
     is_request.then(|| target.to_owned())
 }
 
-/// Writes the response and closes the connection.
+/// Writes the response and closes the connection. `ours` is `true` for the callback of this session.
 async fn answer(mut stream: TcpStream, ours: bool) {
     // The result is ignored: the request has arrived, even if the browser does not read the page.
     let _ = timeout(CONNECTION_TIMEOUT, write(&mut stream, ours)).await;

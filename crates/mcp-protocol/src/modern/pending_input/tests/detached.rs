@@ -160,7 +160,7 @@ fn dropped_input_requests_are_withdrawn_and_their_number_is_limited() {
 }
 
 #[test]
-fn watchers_are_notified_of_changes_and_wait_saved_waits_for_the_store() {
+fn watchers_are_notified_of_changes_and_wait_saved_waits_until_changes_are_stored() {
     let pending = PendingInput::detached(CallState::default(), 2);
     let start = pending.snapshot().change;
     assert!(polled(pin!(pending.changed(start))).is_pending());

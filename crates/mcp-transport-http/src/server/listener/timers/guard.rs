@@ -76,7 +76,7 @@ impl TimerGuard {
         let mut is_closing = false;
         let mut registered: Option<Waker> = None;
         poll_fn(|cx| {
-            // The waker is set first: a tick changes the state before it wakes, so no change is
+            // The waker is set before the state is read. A tick changes the state before it wakes the task, so no change is
             // missed.
             if !registered
                 .as_ref()
