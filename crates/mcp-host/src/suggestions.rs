@@ -33,7 +33,8 @@ pub fn argument_names(schema: &Value) -> Option<Vec<&str>> {
     (!has_further && !is_composed()).then(|| known.keys().map(|name| &**name).collect())
 }
 
-/// Returns the element of `names` that is most similar to `name`, or `None` if all names differ too much.
+/// Returns the element of `names` that is most similar to `name`, or `None` if all names differ too much. Words at the start that
+/// both names have, such as `notes__`, do not make them more similar.
 pub fn nearest_name<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > MAX_NAME_BYTES {
         return None;
@@ -42,7 +43,17 @@ pub fn nearest_name<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) ->
         .into_iter()
         .map(|known| (strsim::levenshtein(name, known), known));
     let (distance, near) = distances.min()?;
-    (distance <= name.chars().count() / 3 + 1).then_some(near)
+    let length = name[common_words(name, near)..].chars().count();
+    (distance < length && distance <= length / 3 + 1).then_some(near)
+}
+
+/// Returns the length of the words that both names have at the start, with the separator after them, in bytes.
+fn common_words(name: &str, other: &str) -> usize {
+    let bytes = name.bytes().zip(other.bytes());
+    let common = bytes.take_while(|(byte, other)| byte == other).count();
+    let is_separator = |byte: &u8| b"_-./".contains(byte);
+    let last = name.as_bytes()[..common].iter().rposition(is_separator);
+    last.map_or(0, |last| last + 1)
 }
 
 #[cfg(test)]
@@ -57,6 +68,10 @@ mod tests {
         assert_eq!(nearest_name("get_wether", names), Some("get_weather"));
         assert_eq!(nearest_name("lst_notes", names), Some("list_notes"));
         assert_eq!(nearest_name("delete", names), None);
+        let names = ["notes__delete", "notes__search"];
+        assert_eq!(nearest_name("notes__append", names), None);
+        assert_eq!(nearest_name("notes__serch", names), Some("notes__search"));
+        assert_eq!(nearest_name("c", ["a"]), None);
         assert_eq!(nearest_name("x", []), None);
     }
 

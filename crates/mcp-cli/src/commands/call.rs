@@ -64,7 +64,11 @@ async fn call(
                     format!("there is no tool {name:?}; {outage}"),
                 ));
             }
-            let near = nearest_name(name, candidates(name, tools.iter().map(|tool| &*tool.name)));
+            let names = tools.iter().map(|tool| &*tool.name);
+            let near = names
+                .clone()
+                .find(|tool| is_without_prefix(name, tool))
+                .or_else(|| nearest_name(name, candidates(name, names)));
             let text = match near {
                 Some(near) => format!("there is no tool {name:?}; did you mean {near:?}?"),
                 None => format!("there is no tool {name:?}; `mcp list` shows the tools"),
@@ -93,6 +97,11 @@ async fn call(
         })
         .await;
     Ok(result)
+}
+
+/// Returns whether `name` is the name of the tool without the prefix of its server behind a gateway.
+fn is_without_prefix(name: &str, tool: &str) -> bool {
+    tool.split_once("__").is_some_and(|(_, own)| own == name)
 }
 
 /// Returns the tools to suggest for a misspelled name. If the name has the prefix of a server behind a gateway, suggests only the

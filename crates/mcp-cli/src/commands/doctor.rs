@@ -243,7 +243,8 @@ async fn authorization(
     report.add(diagnosis.is_published(), "sign-in", diagnosis.to_string())
 }
 
-/// Searches for the program in the same way as the operating system. Returns whether the program exists.
+/// Searches for the program: a path must be a file, and a name must be a file in a folder of `PATH` (on Windows also with the
+/// extension `exe`, `cmd` or `bat`). Returns whether the program exists.
 fn program(name: &str, report: &mut Report) -> Result<bool, Failure> {
     let found = match name.contains(['/', '\\']) {
         true => Some(PathBuf::from(name)).filter(|path| path.is_file()),

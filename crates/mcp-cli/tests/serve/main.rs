@@ -223,6 +223,16 @@ fn an_unavailable_server_behind_a_gateway_is_not_reported_as_a_misspelled_name()
 
 /// A misspelled name must not leave the gateway less strict without a sign.
 #[test]
+fn a_tool_name_without_the_prefix_of_its_server_suggests_the_whole_name() {
+    let file = file("prefix");
+    write(&file, &json!({ "calc": { "command": calc() } }), json!({}));
+    let mut gateway = Running::start(&file);
+    let called = mcp(&["call", &gateway.url(), "add", "a=2", "b=3"]);
+    let said = text(&called.stderr);
+    assert!(said.contains("did you mean \"calc__add\"?"), "{said}");
+}
+
+#[test]
 fn a_setting_for_an_unknown_tool_is_reported() {
     let file = file("unknown-tool");
     let servers = json!({ "one": { "command": calc(), "deniedTools": ["ad"] } });

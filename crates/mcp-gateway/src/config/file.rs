@@ -285,7 +285,8 @@ impl TryFrom<AccountMembers> for AccountSection {
 }
 
 impl AccountSection {
-    /// Returns the configuration of the server for this user. It contains nothing from the account of the gateway.
+    /// Returns the configuration of the server with the headers or variables of this user. They replace all headers or variables
+    /// that the gateway itself uses for the server.
     ///
     /// # Errors
     /// The server is a program, but the account has headers or has no variables. Or the server has a URL, but the account has

@@ -25,6 +25,8 @@ use crate::shared::MAX_RECONNECT_WAIT;
 
 /// Maximum number of resources to which a connection of the pool subscribes when it is opened.
 const MAX_POOLED: usize = 256;
+/// Maximum wait before the next subscription to a resource that the server left out of the last one.
+const MAX_REFUSED_WAIT: Duration = Duration::from_secs(60);
 
 /// The resources that clients of the gateway watch.
 #[derive(Default)]
@@ -88,7 +90,7 @@ impl ResourceSubscription {
     }
 }
 
-/// The entry of a watched resource; removed when dropped, which ends its subscriptions.
+/// A guard for the entry of a watched resource. Dropping the guard removes the entry and ends its subscriptions.
 struct SubscriptionEntry {
     core: Weak<Core>,
     number: u64,
@@ -206,7 +208,8 @@ impl Core {
         Ok(subscription)
     }
 
-    /// Subscribes after `wait`. After each failure, waits at least [`MAX_RECONNECT_WAIT`] and tries again. Returns `None` if the
+    /// Subscribes after `wait`. After each failure, waits at least [`MAX_RECONNECT_WAIT`] and tries again. If a server leaves the
+    /// resource out of a subscription, each wait is longer, up to [`MAX_REFUSED_WAIT`]. Returns `None` if the
     /// server rejects the subscription, or if the gateway was closed. Does not close another connection to open a separate
     /// connection. Otherwise, the client of the closed connection would also subscribe again and close this connection.
     async fn subscribed_again(
@@ -232,7 +235,14 @@ impl Core {
                     core.log_unwatched(uri, &error);
                     return None;
                 }
-                Err(error) => tracing::debug!(%error, ?uri, "a resource is not watched yet"),
+                Err(error) => {
+                    if matches!(error, Error::NotSubscribed { .. }) {
+                        // For example, the resource was removed.
+                        wait = (2 * wait).min(MAX_REFUSED_WAIT);
+                    }
+                    let uri = quote(uri, MAX_LOGGED_URI);
+                    tracing::debug!(%error, %uri, "a resource is not watched yet");
+                }
             }
         }
     }

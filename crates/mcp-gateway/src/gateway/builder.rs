@@ -150,7 +150,7 @@ impl GatewayBuilder {
 
     /// Returns the gateway at once, and connects to all servers concurrently in the background. If the first attempt to connect
     /// to a server is running, a request for this server waits up to 2 s. [`Gateway::settled`] completes when all first attempts
-    /// have ended. Call it within a tokio runtime.
+    /// have ended. `start` must be called within a tokio runtime.
     ///
     /// # Errors
     /// The same as for [`build`](Self::build).

@@ -178,7 +178,8 @@ impl ParkedCalls {
     /// Removes the parked call that a request continues, and returns it.
     ///
     /// # Errors
-    /// No call has this id, or the call belongs to another principal or has other params. Such a call stays parked.
+    /// No call has this id, or the call belongs to another principal, or has another method or other params. Such a call stays
+    /// parked.
     pub(crate) fn take(
         &self,
         id: &str,

@@ -23,8 +23,8 @@ pub struct ApprovalKey {
     pub name: String,
 }
 
-/// The approved version of a tool, prompt, skill, server or request. If the tool definition or the server configuration changes,
-/// a new approval is needed.
+/// The approved version of a tool, prompt, resource, skill, server or request. If the tool definition or the server configuration
+/// changes, a new approval is needed.
 ///
 /// Each approval has a separate random key, so two approvals of the same server have different fingerprints. Without the key, the
 /// hash reveals no values of variables and headers. The fingerprint contains the key, so a store must be readable only by its
@@ -187,8 +187,10 @@ fn invalid(path: &Path, detail: impl std::fmt::Display) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, message)
 }
 
-/// Opens a file. If the file does not exist, creates a file that only its owner can read. Does not wait for the other end of a
-/// pipe.
+/// Opens a file. If the file does not exist, creates a file that only its owner can read.
+///
+/// # Errors
+/// The file cannot be opened. On Unix, also if it is a pipe; the function does not wait for the other end of the pipe.
 #[doc(hidden)]
 pub fn open_private_file(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     #[cfg(unix)]

@@ -116,8 +116,8 @@ pub struct ModelContext {
     pub messages: Vec<Value>,
     /// The items that exceeded the budget.
     pub left_out: Vec<LeftOut>,
-    /// The kinds of media that the API does not accept, at most 100 for each item. The model receives a text that names the media
-    /// instead.
+    /// The media that were replaced with a text, because the API does not accept them. Each MIME type of an item is
+    /// reported once, and at most 100 types of an item are reported.
     pub replaced: Vec<ReplacedMedia>,
 }
 

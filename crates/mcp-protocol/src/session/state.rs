@@ -259,8 +259,8 @@ impl Session {
         agreed.is_some_and(|agreed| agreed.offers.announce(method))
     }
 
-    /// Returns whether to send a log message of this level: logging is declared, `initialize` was
-    /// answered, the client wants this level, and the rate limit allows it.
+    /// Returns whether to send a log message of this level: the revision is negotiated, the server declares logging, the client
+    /// wants this level, and the rate limit allows it.
     pub fn admits_log(&self, level: LoggingLevel, now: Instant) -> bool {
         self.agreed
             .get()

@@ -137,7 +137,7 @@ async fn the_spelling_of_a_listed_uri_evades_no_rule() {
 
 /// Libraries treat some schemes as synonyms, so a URI with another scheme can be a denied resource.
 #[tokio::test]
-async fn a_client_can_use_a_scheme_that_the_server_lists_or_a_rule_names() {
+async fn a_scheme_is_usable_if_the_server_lists_it_or_a_rule_contains_it() {
     let uris = lines(&["postgresql://pub/key"]);
     for (policy, uri, is_usable) in [
         (denying("file:///etc/*"), "local:///etc/passwd", false),

@@ -153,12 +153,13 @@ impl Default for StreamOptions {
 #[non_exhaustive]
 pub struct ConnectionLimits {
     /// Maximum number of connections that [`serve_with`](crate::serve_with) has open at once. Default 4,096. Further connections
-    /// wait to be accepted. If more than half of this number are open, each address can have only
-    /// [its share](crate::ServerOptions::with_client_share) of the second half, and further connections of the address are
-    /// closed. If more than seven eighths are open, idle connections are closed, beginning with the addresses that have the
-    /// most idle connections. Each connection needs an open file. On Unix, `serve_with` therefore raises the limit of open files
-    /// to four times this number, as far as the hard limit allows it. Connections use at most three quarters of the files that
-    /// can still be opened at the start. If the endpoint is mounted in another HTTP server, the limits of that server apply.
+    /// wait to be accepted. Any address can use the first half of this number. From the second half, each address can use at most
+    /// [its share](crate::ServerOptions::with_client_share) of this number, and further connections of the address are closed.
+    /// If more than seven eighths are open, idle connections are closed, beginning with the addresses that have the most idle
+    /// connections. Each connection needs an open file. On Unix, `serve_with` therefore raises the limit of open files to four
+    /// times this number, as far as the hard limit allows it. When `serve_with` starts, it also limits the connections to three
+    /// quarters of the files that the process can still open. If the endpoint is mounted in another HTTP server, the limits of
+    /// that server apply.
     pub max_connections: usize,
     /// Maximum number of requests and streams that one HTTP/2 connection has open at once in [`serve_with`](crate::serve_with).
     /// Default 32. At the limit, a client waits or opens another connection.

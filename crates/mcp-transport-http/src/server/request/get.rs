@@ -271,8 +271,8 @@ impl OpenedStream {
     }
 }
 
-/// Facts from the stored events of a call that another endpoint ran. The events themselves are not kept,
-/// because their memory is not counted for the client.
+/// Facts from the stored events of a call that another endpoint ran. The events themselves are not held in memory,
+/// because this memory would not be counted for the client.
 struct KeptCall {
     /// The ids of the requests, if the first event contains them.
     requests: Option<Vec<RequestId>>,
