@@ -139,6 +139,21 @@ pub(crate) fn notification(list: ChangedList) -> Option<&'static str> {
     })
 }
 
+/// All lists that can change.
+pub(crate) const LISTS: [ChangedList; 3] = [
+    ChangedList::Tools,
+    ChangedList::Prompts,
+    ChangedList::Resources,
+];
+
+/// Notifies the client of a session that all lists may have changed.
+pub(crate) fn announce_lists(session: &Session) {
+    let names = LISTS.into_iter().filter_map(notification);
+    for name in names.filter(|name| session.announces(name)) {
+        session.notify(name, None, Delivery::Always);
+    }
+}
+
 impl Changes {
     /// Sets the filter that decides whether a client may be notified of a change. Only the first call has an effect.
     pub(crate) fn set_update_filter(&self, filter: UpdateFilter) {

@@ -268,6 +268,31 @@ async fn a_removed_server_keeps_no_connection_of_a_user_who_listens() {
     }
 }
 
+/// The program of a user must not start with an account that the operator has removed.
+#[tokio::test]
+async fn a_connection_of_a_user_is_not_opened_after_the_server_was_removed() {
+    for is_stateless in BOTH {
+        let (sender, mut servers) = mpsc::channel(8);
+        let upstream = upstream(false).user_connector(move |_, _| {
+            let (server, transport) = PipeEnd::server();
+            sender.try_send(server).unwrap();
+            Ok(Box::new(transport) as Box<dyn Transport>)
+        });
+        let gateway = Gateway::builder().mount("m", upstream).build().await;
+        let gateway = gateway.unwrap();
+        let endpoint = Endpoint::new(gateway.clone()).unwrap();
+        let client = AnyPeer::new(&endpoint, Some("ada"), is_stateless).await;
+        let calling = tokio::spawn(async move { client.call("m__whoami").await });
+        let mut starting: PipeEnd = servers.recv().await.unwrap();
+        starting.next("initialize").await;
+        assert!(gateway.unmount("m"));
+        starting.ended().await;
+        let error = calling.await.unwrap();
+        assert!(error["error"].is_object(), "{error}");
+        gateway.close().await;
+    }
+}
+
 /// Otherwise, a user without an account could end the connections of others.
 #[tokio::test]
 async fn a_refused_user_closes_no_connection_of_another_user() {

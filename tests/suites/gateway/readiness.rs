@@ -186,7 +186,10 @@ async fn a_program_that_is_slower_than_the_deadline_of_a_list_continues_to_start
         server.welcome("2025-11-25", json!({ "tools": {} })).await;
         server.expect("notifications/initialized").await;
         let tools = json!({ "tools": [{ "name": "t", "inputSchema": { "type": "object" } }] });
-        if !is_session {
+        if is_session {
+            let changed = "notifications/tools/list_changed";
+            peer.wire.next(changed).await;
+        } else {
             server.respond("tools/list", tools.clone()).await;
         }
         peer.request("tools/list", json!({})).await;
@@ -212,4 +215,40 @@ async fn a_required_program_that_hangs_at_its_start_is_not_ready() {
     tokio::time::sleep(Duration::from_secs(5)).await;
     let expected = ("a".to_owned(), "it does not respond within 2s".to_owned());
     assert_eq!(check(&gateway).await.unwrap(), [expected]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_program_that_starts_for_a_session_ends_with_the_session() {
+    let (settings, mut servers) = Scripted::upstream();
+    let builder = Gateway::builder().mount("a", settings);
+    let (gateway, _first) = servers.gateway(builder).await;
+    let mut peer = Peer::session(gateway, json!({})).await;
+    peer.request("tools/list", json!({})).await;
+    let mut starting = servers.accept_raw().await;
+    peer.wire.recv().await;
+    // sleep: the clock is paused. The list has ended at its deadline.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    starting.next("initialize").await;
+    drop(peer);
+    starting.ended().await;
+}
+
+/// Requests for a server that is connected again wait for its lists only for a short time.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_does_not_list_its_tools_again_can_be_used() {
+    let (settings, mut servers) = Scripted::upstream();
+    let mount = Mount::new(settings).required();
+    let (gateway, first) = servers.gateway(Gateway::builder().mount("a", mount)).await;
+    drop(first);
+    // sleep: the clock is paused. The gateway notices the end of the server.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let checking = check(&gateway);
+    let (mut server, _) = servers.accept().await;
+    server.next("tools/list").await;
+    assert_eq!(checking.await.unwrap().len(), 1);
+    // sleep: the clock is paused.
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    let checking = check(&gateway);
+    server.respond("ping", json!({})).await;
+    assert_eq!(checking.await.unwrap(), []);
 }

@@ -1,5 +1,6 @@
 //! Opens, watches and closes the shared connection.
 
+use std::future::pending;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use mcp_client::{ChangedList, Error, KnownVersion, Negotiation, Revision};
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::Principal;
-use tokio::sync::OwnedMutexGuard;
+use tokio::sync::{OwnedMutexGuard, oneshot};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::Core;
@@ -26,6 +27,14 @@ const INITIAL_BACKOFF: Duration = Duration::from_millis(100);
 const MAX_BACKOFF: Duration = Duration::from_secs(30);
 /// Maximum time that a check waits for a response on the connection of a client. The check then opens a new connection.
 const CLIENT_CONNECTION_TIMEOUT: Duration = Duration::from_millis(500);
+/// Maximum time that requests wait for the lists of a server that is connected again. Until the lists are known, the lists of the
+/// previous connection are used.
+const MAX_LEARN_WAIT: Duration = Duration::from_secs(5);
+/// Maximum time for all lists of a server that is connected again.
+const MAX_LEARN_TIME: Duration = Duration::from_secs(60);
+/// Maximum time since the last response of the server in which a connection that is being opened counts as usable. Otherwise, the
+/// attempts of clients to connect would hide that the server does not respond.
+const MAX_SILENCE: Duration = Duration::from_secs(30);
 /// Maximum time that the gateway waits for a server to end before it starts the program again.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -83,17 +92,46 @@ impl Core {
             sleep_until(at).await;
         }
         let core = Arc::clone(self);
-        self.detached(async move { core.open_locked(failures).await })
-            .await
+        // The clients are notified when the lists are known.
+        let opening = async move { core.open_locked(failures).await };
+        self.detached(opening, pending(), || {}).await
     }
 
     /// Opens a connection in a task. If the request that needs the connection ends first, for example at its deadline, the program
-    /// continues to start, and the next request uses it.
+    /// continues to start, and the next request uses it. When the connection is then open, calls `on_late`. The attempt is aborted
+    /// if no request can use the connection any more: `ended` has completed, or the server was removed from the gateway. If
+    /// connections have accounts of users, removing the server aborts the attempt even if a request waits for it.
     pub(super) async fn detached<T: Send + 'static>(
         &self,
         opening: impl Future<Output = Result<T, ErrorObject>> + Send + 'static,
+        ended: impl Future<Output = ()> + Send + 'static,
+        on_late: impl FnOnce() + Send + 'static,
     ) -> Result<T, ErrorObject> {
-        tokio::spawn(opening).await.unwrap_or_else(|_| {
+        let (mut sender, receiver) = oneshot::channel();
+        let mut closing = self.closing.subscribe();
+        let has_accounts = self.upstream.has_accounts();
+        tokio::spawn(async move {
+            let is_useless = async {
+                tokio::select! {
+                    _ = closing.wait_for(|is_closing| *is_closing) => {
+                        if has_accounts {
+                            return;
+                        }
+                    }
+                    () = ended => {}
+                }
+                sender.closed().await;
+            };
+            let opened = tokio::select! {
+                opened = opening => opened,
+                () = is_useless => return,
+            };
+            let is_open = opened.is_ok();
+            if sender.send(opened).is_err() && is_open {
+                on_late();
+            }
+        });
+        receiver.await.unwrap_or_else(|_| {
             let server = &*self.upstream.name;
             let text = format!("the attempt to connect to the server {server:?} was aborted");
             Err(unavailable(server, text))
@@ -116,12 +154,12 @@ impl Core {
                     not_before: Some(Instant::now() + INITIAL_BACKOFF),
                 };
                 self.shared.attempted(None);
-                let catalog = self.catalog.as_deref();
                 if !self.shared.is_released() {
                     tracing::info!(server, "the server is connected again");
                 }
-                self.shared
-                    .learn(KnownServer::of(&connection.client, catalog).await);
+                let learning = tokio::spawn(Arc::clone(self).learn_again(Arc::clone(&connection)));
+                // A server that does not respond with its lists must not keep all requests waiting.
+                let _ = timeout(MAX_LEARN_WAIT, learning).await;
                 self.shared.set(&connection);
                 self.watch_shared(&connection);
                 Ok(connection)
@@ -136,6 +174,21 @@ impl Core {
                 }
                 Err(unreachable(server, &error, &self.failures))
             }
+        }
+    }
+
+    /// Learns the properties of a server that is connected again. Stops if the server was removed from the gateway.
+    async fn learn_again(self: Arc<Self>, connection: Arc<UpstreamConnection>) {
+        let mut closing = self.closing.subscribe();
+        let known = KnownServer::of(&connection.client, self.catalog.as_deref());
+        let known = tokio::select! {
+            known = timeout(MAX_LEARN_TIME, known) => known.ok(),
+            _ = closing.wait_for(|is_closing| *is_closing) => None,
+        };
+        let current = self.shared.current();
+        let is_latest = current.is_none_or(|current| Arc::ptr_eq(&current, &connection));
+        if let Some(known) = known.filter(|_| is_latest) {
+            self.shared.learn(known);
         }
     }
 
@@ -168,6 +221,7 @@ impl Core {
         let reason = match responds.await {
             Ok(Ok(_)) => {
                 self.shared.responded();
+                self.readiness.responded();
                 return None;
             }
             Ok(Err(reason)) => reason.to_owned(),
@@ -179,16 +233,21 @@ impl Core {
         Some(reason)
     }
 
-    /// Checks the newest connection of a client. Returns `true` if it responds or began to be opened a few seconds ago. Also returns `true` if it
+    /// Checks the newest connection of a client. Returns `true` if it responds. Also returns `true` if it began to be opened a few
+    /// seconds ago and the server has responded recently. Also returns `true` if it
     /// does not respond, but a new connection would close the connection of a client: the process may only be busy with a call.
     /// Returns `false` if no client has a connection.
     async fn is_client_connection_usable(&self) -> bool {
         match self.connections.newest_connection() {
             None => false,
-            Some(NewestConnection::Opening) => true,
+            Some(NewestConnection::Opening) => self.readiness.silence() < MAX_SILENCE,
             Some(NewestConnection::Open(connection)) => {
                 let response = timeout(CLIENT_CONNECTION_TIMEOUT, connection.check());
-                matches!(response.await, Ok(Ok(_))) || !self.connections.has_room(&self.upstream)
+                let responds = matches!(response.await, Ok(Ok(_)));
+                if responds {
+                    self.readiness.responded();
+                }
+                responds || !self.connections.has_room(&self.upstream)
             }
         }
     }

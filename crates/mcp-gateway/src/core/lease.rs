@@ -15,8 +15,10 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::Core;
 use crate::caller::Routes;
+use crate::changes::{LISTS, announce_lists};
 use crate::connection::{Identity, InUse, OnChange, UpstreamConnection};
 use crate::pool::{ChosenLevel, Key, LatestConnection, Lease, Permit};
+use crate::upstream::unavailable;
 
 /// Maximum delay before the gateway restores the subscriptions of a connection that was closed to make room for other clients.
 const MAX_DELAY_FOR_OTHERS: Duration = Duration::from_secs(2);
@@ -142,15 +144,31 @@ impl Core {
         context: &RequestContext,
     ) -> Result<InUse, ErrorObject> {
         let own = self.connection_of(context.session());
-        let latest = Arc::clone(&own.0).lock_owned().await;
+        let latest = Arc::clone(&own.latest).lock_owned().await;
         let connection = latest.connection.as_ref();
         if let Some(open) = connection.and_then(UpstreamConnection::in_use) {
             return Ok(open);
         }
+        let client = context.owner();
+        let transport = self.transport_for(&client)?;
+        // Boxed because a connection is rarely opened. A request that ends while it waits for its permit opens no connection.
+        let permit = Box::pin(async {
+            self.release_shared().await;
+            let may_end_calls = self.may_end_calls(&client);
+            let permit = (self.connections).permit(&self.upstream, Some(&client), may_end_calls);
+            permit.await
+        });
+        let connecting = Connecting {
+            permit: permit.await?,
+            client,
+            transport,
+        };
         let (core, context) = (Arc::clone(self), context.clone());
-        // Boxed because a connection is rarely opened.
-        let opened = self.detached(async move { core.replace_latest(latest, &context).await });
-        Box::pin(opened).await
+        let session = Arc::clone(context.session());
+        let opening = async move { core.replace_latest(latest, &context, connecting).await };
+        // A list that ended at its deadline lacks the items of the server.
+        let on_late = move || announce_lists(&session);
+        Box::pin(self.detached(opening, own.ended(), on_late)).await
     }
 
     /// Opens the next connection of a session.
@@ -158,13 +176,16 @@ impl Core {
         self: &Arc<Self>,
         mut latest: OwnedMutexGuard<LatestConnection>,
         context: &RequestContext,
+        connecting: Connecting,
     ) -> Result<InUse, ErrorObject> {
         let connection = latest.connection.as_ref();
         // The ended connection is kept until the next connection is open, because the ended connection has the subscriptions.
         let subscribed = connection.map(|ended| ended.routes().subscriptions());
         let subscribed = subscribed.unwrap_or_default();
         let was_closed_for_others = connection.is_some_and(|ended| ended.was_closed_for_others());
-        let opened = self.open_for_session(context, &subscribed).await?;
+        let opened = self
+            .open_for_session(context, &subscribed, connecting)
+            .await?;
         let delay = match latest.connection.replace(Arc::clone(&opened)) {
             Some(_) => latest.resubscribe_delay.after_loss(),
             None => Duration::ZERO,
@@ -187,23 +208,14 @@ impl Core {
         self: &Arc<Self>,
         context: &RequestContext,
         subscribed: &[String],
+        connecting: Connecting,
     ) -> Result<InUse, ErrorObject> {
-        let owner = context.owner();
-        let transport = self.transport_for(&owner)?;
-        self.release_shared().await;
         let session = context.session();
         let routes = Routes::new(Some((session, self.may_notify())));
         if let Some(known) = &routes.subscribed {
             known.restore(subscribed);
         }
         let newest = session.revision();
-        let may_end_calls = self.may_end_calls(&owner);
-        let permit = (self.connections).permit(&self.upstream, Some(&owner), may_end_calls);
-        let connecting = Connecting {
-            client: &owner,
-            transport,
-            permit: permit.await?,
-        };
         let opened = self
             .open(connecting, Some(identity_of(session)), newest, routes, None)
             .await?;
@@ -289,11 +301,19 @@ impl Core {
             Err(key) => key,
         };
         let (core, client) = (Arc::clone(self), client.clone());
-        self.detached(async move {
+        let (changes, user) = (Arc::clone(&self.changes), client.principal.clone());
+        let on_late = move || {
+            if let Some(user) = user {
+                for list in LISTS {
+                    changes.deliver_list(list, Some(&user));
+                }
+            }
+        };
+        let opening = async move {
             let _opening = opening;
             core.open_for_pool(&client, None, Some(key), false).await
-        })
-        .await
+        };
+        self.detached(opening, pending(), on_late).await
     }
 
     /// Returns whether each principal has a separate connection for requests that need no session. This is the case if the
@@ -369,7 +389,7 @@ impl Core {
         let routes = Routes::new(None);
         let transport = with_account.map_or_else(|| self.transport_for(client), Ok)?;
         let connecting = Connecting {
-            client,
+            client: client.clone(),
             transport,
             permit,
         };
@@ -406,7 +426,7 @@ impl Core {
 
     async fn open(
         self: &Arc<Self>,
-        connecting: Connecting<'_>,
+        connecting: Connecting,
         identity: Option<Identity>,
         newest: Revision,
         routes: Arc<Routes>,
@@ -423,11 +443,26 @@ impl Core {
             on_change,
             connecting.permit,
         );
-        let opened = opened.await;
+        let mut closing = self.closing.subscribe();
+        // The account may have been removed together with the server.
+        let is_removed = async {
+            match upstream.has_accounts() {
+                true => drop(closing.wait_for(|is_closing| *is_closing).await),
+                false => pending().await,
+            }
+        };
+        let opened = tokio::select! {
+            opened = opened => opened,
+            () = is_removed => {
+                let server = &*upstream.name;
+                let text = format!("the server {server:?} was removed from the gateway");
+                Err(Error::Rejected(unavailable(server, text)))
+            }
+        };
         match upstream.has_accounts() {
             // The gateway itself stopped the server, so the server has not failed.
             _ if matches!(opened, Err(Error::Rejected(_))) => {}
-            true => self.record_opened(connecting.client, opened.is_err()),
+            true => self.record_opened(&connecting.client, opened.is_err()),
             // The server may receive no further requests, so another attempt must follow.
             false
                 if self
@@ -439,13 +474,13 @@ impl Core {
             }
             false => {}
         }
-        opened.map_err(|error| self.not_opened(connecting.client, error))
+        opened.map_err(|error| self.not_opened(&connecting.client, error))
     }
 }
 
 /// A connection that can be opened for a client.
-struct Connecting<'a> {
-    client: &'a Owner,
+struct Connecting {
+    client: Owner,
     /// The transport with the credentials of the client.
     transport: Box<dyn Transport>,
     permit: Permit,

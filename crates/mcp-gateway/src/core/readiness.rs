@@ -1,9 +1,10 @@
 //! Checks whether a server responds.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use mcp_protocol::lock;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
@@ -13,9 +14,11 @@ pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
 const MAX_AGE: Duration = Duration::from_secs(1);
 
 /// The result of the last check, and whether a check is running.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Readiness {
     last: watch::Sender<Option<Checked>>,
+    /// The time at which the server last responded to a check, or at which it was first connected.
+    responded: Mutex<Instant>,
     is_running: AtomicBool,
 }
 
@@ -26,7 +29,27 @@ struct Checked {
     reason: Option<String>,
 }
 
+impl Default for Readiness {
+    fn default() -> Self {
+        Self {
+            last: watch::Sender::default(),
+            responded: Mutex::new(Instant::now()),
+            is_running: AtomicBool::default(),
+        }
+    }
+}
+
 impl Readiness {
+    /// Records that the server has responded to a check.
+    pub(super) fn responded(&self) {
+        *lock(&self.responded) = Instant::now();
+    }
+
+    /// Returns the time since the last response to a check.
+    pub(super) fn silence(&self) -> Duration {
+        lock(&self.responded).elapsed()
+    }
+
     /// Returns the reason why the server is not ready; `None` if it is ready. Uses the result of the last check if it is at most
     /// one second old; otherwise runs a new check. Does not call `check` while another check is running.
     ///

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use mcp_protocol::lock;
 use mcp_types::LoggingLevel;
+use tokio::sync::watch;
 
 use crate::connection::UpstreamConnection;
 use crate::resubscribe::ResubscribeDelay;
@@ -12,7 +13,11 @@ use crate::resubscribe::ResubscribeDelay;
 /// The connection of one session to one server. The first request opens it. If the connection has ended, the next request opens
 /// another connection.
 #[derive(Default)]
-pub(crate) struct SessionConnection(pub(crate) Arc<tokio::sync::Mutex<LatestConnection>>);
+pub(crate) struct SessionConnection {
+    pub(crate) latest: Arc<tokio::sync::Mutex<LatestConnection>>,
+    /// Is dropped when the session has ended.
+    alive: watch::Sender<()>,
+}
 
 /// The latest connection of a session. It may have ended.
 #[derive(Default)]
@@ -22,14 +27,20 @@ pub(crate) struct LatestConnection {
 }
 
 impl SessionConnection {
+    /// Completes when the session has ended and no request uses this entry.
+    pub(crate) fn ended(&self) -> impl Future<Output = ()> + Send + 'static {
+        let mut alive = self.alive.subscribe();
+        async move { while alive.changed().await.is_ok() {} }
+    }
+
     /// Returns the connection if it is open; `None` if it is closed, or while a request opens it.
     pub(crate) fn current(&self) -> Option<Arc<UpstreamConnection>> {
-        self.0.try_lock().ok()?.connection.clone()
+        self.latest.try_lock().ok()?.connection.clone()
     }
 
     /// Removes the connection. It is closed after its calls have ended.
     pub(crate) fn close(&self) {
-        if let Ok(mut latest) = self.0.try_lock() {
+        if let Ok(mut latest) = self.latest.try_lock() {
             latest.connection = None;
         }
     }
